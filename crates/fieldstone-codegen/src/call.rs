@@ -1,0 +1,40 @@
+//! What a compiled stencil is called with.
+
+use fieldstone_stencil::DType;
+
+/// One array argument, already permuted to the field's axes and shifted to its origin.
+///
+/// Arrays of three are along I, J, K.
+#[derive(Clone, Copy, Debug)]
+pub struct FieldArgument {
+    /// Address of the first point of the compute domain.
+    pub pointer: *mut u8,
+    /// Bytes from one point to the next; 0 along axes the field does not have.
+    pub strides: [isize; 3],
+    /// Points before the origin that belong to the array.
+    pub lower: [usize; 3],
+    /// Points from the origin to the end of the array (the origin included); 1 along axes the field does not have.
+    pub upper: [usize; 3],
+}
+
+/// A scalar argument, converted to the type of its parameter; the bits are the value's, in the lowest bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScalarArgument {
+    /// Type of the parameter.
+    pub dtype: DType,
+    /// The value's bits, zero-extended.
+    pub bits: u64,
+}
+
+/// Everything one run needs. `fields` and `scalars` are in the order of [`fieldstone_stencil::ir::Stencil`]'s.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// Array arguments.
+    pub fields: &'a [FieldArgument],
+    /// Scalar arguments.
+    pub scalars: &'a [ScalarArgument],
+    /// Points of the compute domain along I, J, K.
+    pub domain: [usize; 3],
+    /// Threads to use at most.
+    pub threads: usize,
+}

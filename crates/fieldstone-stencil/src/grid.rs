@@ -1,0 +1,234 @@
+//! Axes of the grid, offsets between its points, vertical intervals, extents.
+
+use std::fmt;
+
+/// One axis of the grid: `I` and `J` horizontal, `K` vertical.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Axis {
+    I,
+    J,
+    K,
+}
+
+impl Axis {
+    /// The axes in order.
+    pub const ALL: [Axis; 3] = [Axis::I, Axis::J, Axis::K];
+
+    /// Position in [`Axis::ALL`], for indexing arrays of three.
+    pub fn index(self) -> usize {
+        self as usize
+    }
+}
+
+impl fmt::Display for Axis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(["I", "J", "K"][self.index()])
+    }
+}
+
+/// The set of axes along which a field extends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Axes(pub [bool; 3]);
+
+impl Axes {
+    /// All three axes.
+    pub const IJK: Axes = Axes([true; 3]);
+
+    /// Whether the field extends along `axis`.
+    pub fn contains(self, axis: Axis) -> bool {
+        self.0[axis.index()]
+    }
+
+    /// The axes of the set, in order.
+    pub fn iter(self) -> impl Iterator<Item = Axis> {
+        Axis::ALL
+            .into_iter()
+            .filter(move |axis| self.contains(*axis))
+    }
+
+    /// How many axes the set has.
+    pub fn len(self) -> usize {
+        self.iter().count()
+    }
+
+    /// Whether the set has no axis.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// Every axis that is in either set.
+    pub fn union(self, other: Axes) -> Axes {
+        Axes(std::array::from_fn(|n| self.0[n] || other.0[n]))
+    }
+}
+
+impl fmt::Display for Axes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.iter().try_for_each(|axis| write!(f, "{axis}"))
+    }
+}
+
+/// Distance from the point that is computed to the point that is accessed, in grid points along I, J, K.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Offset(pub [i32; 3]);
+
+impl Offset {
+    /// The point itself.
+    pub const ZERO: Offset = Offset([0; 3]);
+
+    /// The component along an axis.
+    pub fn along(self, axis: Axis) -> i32 {
+        self.0[axis.index()]
+    }
+
+    /// Whether I and J components are zero.
+    pub fn is_vertical(self) -> bool {
+        self.0[0] == 0 && self.0[1] == 0
+    }
+}
+
+impl std::ops::Add for Offset {
+    type Output = Offset;
+    fn add(self, other: Offset) -> Offset {
+        Offset(std::array::from_fn(|n| self.0[n] + other.0[n]))
+    }
+}
+
+impl fmt::Display for Offset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [i, j, k] = self.0;
+        write!(f, "[{i}, {j}, {k}]")
+    }
+}
+
+/// From which end of the vertical axis a bound counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Level {
+    /// From the first level of the domain, upwards.
+    Start,
+    /// From one past the last level of the domain.
+    End,
+}
+
+/// A vertical position: a level of the domain, `offset` points from `level`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Bound {
+    /// The end it counts from.
+    pub level: Level,
+    /// Points from that end; negative ones count down.
+    pub offset: i32,
+}
+
+impl Bound {
+    /// The first level.
+    pub const START: Bound = Bound {
+        level: Level::Start,
+        offset: 0,
+    };
+    /// One past the last level.
+    pub const END: Bound = Bound {
+        level: Level::End,
+        offset: 0,
+    };
+
+    /// The level's index in a domain of `levels` levels; may lie outside of it.
+    pub fn resolve(self, levels: usize) -> i64 {
+        match self.level {
+            Level::Start => i64::from(self.offset),
+            Level::End => levels as i64 + i64::from(self.offset),
+        }
+    }
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.level, self.offset) {
+            (Level::Start, offset) => write!(f, "{offset}"),
+            (Level::End, 0) => write!(f, "end"),
+            (Level::End, offset) => write!(f, "end{offset:+}"),
+        }
+    }
+}
+
+/// A range of levels: `start` is the first, `end` one past the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Interval {
+    /// First level.
+    pub start: Bound,
+    /// One past the last level.
+    pub end: Bound,
+}
+
+impl Interval {
+    /// Every level of the domain, `interval(...)`.
+    pub const FULL: Interval = Interval {
+        start: Bound::START,
+        end: Bound::END,
+    };
+
+    /// The levels covered in a domain of `levels` levels, cut to the domain.
+    pub fn resolve(self, levels: usize) -> std::ops::Range<usize> {
+        let clamp = |bound: Bound| bound.resolve(levels).clamp(0, levels as i64) as usize;
+        let start = clamp(self.start);
+        start..clamp(self.end).max(start)
+    }
+}
+
+impl fmt::Display for Interval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}..{}", self.start, self.end)
+    }
+}
+
+/// How far something reaches around a domain point: per axis `(lower, upper)`, both `>= 0` when it reaches outwards.
+///
+/// `lower` points towards smaller indices, `upper` towards larger ones: an access at offset `[-2, 1, 0]` has the extent
+/// `((2, -2), (-1, 1), (0, 0))` alone, and `((2, 0), (0, 1), (0, 0))` together with an access to the point itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Extent(pub [(i32, i32); 3]);
+
+impl Extent {
+    /// The point itself.
+    pub const ZERO: Extent = Extent([(0, 0); 3]);
+
+    /// The extent of one access at an offset.
+    pub fn at(offset: Offset) -> Extent {
+        Extent(offset.0.map(|d| (-d, d)))
+    }
+
+    /// The smallest extent that covers both.
+    pub fn union(self, other: Extent) -> Extent {
+        Extent(std::array::from_fn(|n| {
+            (self.0[n].0.max(other.0[n].0), self.0[n].1.max(other.0[n].1))
+        }))
+    }
+
+    /// What an access at `offset` reaches when made from every point of `self`.
+    pub fn shifted(self, offset: Offset) -> Extent {
+        Extent(std::array::from_fn(|n| {
+            (self.0[n].0 - offset.0[n], self.0[n].1 + offset.0[n])
+        }))
+    }
+
+    /// `(lower, upper)` along an axis.
+    pub fn along(self, axis: Axis) -> (i32, i32) {
+        self.0[axis.index()]
+    }
+
+    /// Whether nothing but the point itself is reached along I and J.
+    pub fn is_vertical(self) -> bool {
+        self.0[0] == (0, 0) && self.0[1] == (0, 0)
+    }
+}
+
+impl fmt::Display for Extent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [i, j, k] = self.0;
+        write!(
+            f,
+            "(({}, {}), ({}, {}), ({}, {}))",
+            i.0, i.1, j.0, j.1, k.0, k.1
+        )
+    }
+}

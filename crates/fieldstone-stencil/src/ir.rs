@@ -1,0 +1,434 @@
+//! The stencil IR: fields, scalars, temporaries, and statements over them.
+//!
+//! A [`Stencil`] comes out of the front end *untyped*: the `dtype` of temporaries without annotation and of expressions is
+//! `None`. Type resolution fills every one and makes each conversion an explicit [`ExprKind::Cast`]; from there on operands
+//! of an operation have one type and every later pass may rely on it.
+//!
+//! Statements run in order; each runs over the whole domain (extended by what later statements read) before the next starts.
+//! In a `PARALLEL` computation that holds for all levels at once, in `FORWARD` and `BACKWARD` level by level. Functions are
+//! inlined and externals are literals by the time a program is IR.
+
+use crate::dtype::DType;
+use crate::grid::{Axes, Interval, Offset};
+use crate::source::{SourceMap, Span};
+
+/// Index into [`Stencil::fields`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FieldId(pub u32);
+
+/// Index into [`Stencil::scalars`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ScalarId(pub u32);
+
+/// Index into [`Stencil::temporaries`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TempId(pub u32);
+
+/// A compiled unit: one gtscript definition with its functions inlined and its externals bound.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stencil {
+    /// Name of the definition.
+    pub name: String,
+    /// Parameters in the order of the signature.
+    pub params: Vec<Param>,
+    /// Array parameters.
+    pub fields: Vec<Field>,
+    /// Scalar parameters.
+    pub scalars: Vec<Scalar>,
+    /// Names assigned in the body that are no parameters.
+    pub temporaries: Vec<Temporary>,
+    /// What runs, in order.
+    pub computations: Vec<Computation>,
+    /// The texts that spans point into.
+    pub sources: SourceMap,
+}
+
+/// One parameter of the signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Param {
+    /// An array.
+    Field(FieldId),
+    /// A number.
+    Scalar(ScalarId),
+}
+
+/// An array parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    /// Name in the signature.
+    pub name: String,
+    /// Element type.
+    pub dtype: DType,
+    /// Axes it extends along.
+    pub axes: Axes,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// A scalar parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scalar {
+    /// Name in the signature.
+    pub name: String,
+    /// Type.
+    pub dtype: DType,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// A field that lives for one call only.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Temporary {
+    /// Name in the source; inlined functions' names are made unique, as in `lap@2.flux`.
+    pub name: String,
+    /// Element type; `None` until types are resolved.
+    pub dtype: Option<DType>,
+    /// Where it is first assigned.
+    pub span: Span,
+}
+
+/// The vertical order of a computation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// All levels at once.
+    Parallel,
+    /// From the first level to the last.
+    Forward,
+    /// From the last level to the first.
+    Backward,
+}
+
+/// `with computation(order)` and its intervals.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Computation {
+    /// Vertical order.
+    pub order: Order,
+    /// Intervals that do not overlap, in the order in which they run.
+    pub sections: Vec<Section>,
+    /// The `with` statement.
+    pub span: Span,
+}
+
+/// `with interval(…)` and its statements.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Section {
+    /// Levels.
+    pub interval: Interval,
+    /// Statements, in order.
+    pub body: Vec<Stmt>,
+    /// The `interval(…)`.
+    pub span: Span,
+}
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stmt {
+    /// What it does.
+    pub kind: StmtKind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// What a statement does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StmtKind {
+    /// Writes a value to the point itself.
+    Assign {
+        /// What is written.
+        target: Target,
+        /// Where the target stands in the source.
+        target_span: Span,
+        /// The value.
+        value: Expr,
+    },
+    /// Runs `then` at points where the condition holds and `orelse` at the others. The condition is evaluated once, before
+    /// either branch.
+    If {
+        /// A boolean.
+        condition: Expr,
+        /// Where it holds.
+        then: Vec<Stmt>,
+        /// Where it does not.
+        orelse: Vec<Stmt>,
+    },
+}
+
+/// What can be read with an offset and written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Target {
+    /// A parameter.
+    Field(FieldId),
+    /// A temporary.
+    Temp(TempId),
+}
+
+/// An expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr {
+    /// What it computes.
+    pub kind: ExprKind,
+    /// Type of the value; `None` until types are resolved.
+    pub dtype: Option<DType>,
+    /// Where it stands.
+    pub span: Span,
+}
+
+impl Expr {
+    /// An expression whose type is not resolved yet.
+    pub fn untyped(kind: ExprKind, span: Span) -> Expr {
+        Expr {
+            kind,
+            dtype: None,
+            span,
+        }
+    }
+
+    /// Type of the value.
+    ///
+    /// # Panics
+    ///
+    /// Before types are resolved.
+    pub fn dtype(&self) -> DType {
+        self.dtype.expect("types are resolved")
+    }
+}
+
+/// What an expression computes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    /// A number. Without a type it takes the type of what it is combined with.
+    Literal(Literal),
+    /// A scalar parameter.
+    Scalar(ScalarId),
+    /// A field or temporary at an offset.
+    Access {
+        /// What is read.
+        target: Target,
+        /// Where, from the point that is computed. Zero along axes the target does not have.
+        offset: Offset,
+    },
+    /// One operand.
+    Unary(UnaryOp, Box<Expr>),
+    /// Two operands.
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// Two operands, a boolean.
+    Compare(CompareOp, Box<Expr>, Box<Expr>),
+    /// `a if condition else b`: condition, `a`, `b`. Both values are defined at every point.
+    Select(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// A maths function.
+    Call(Builtin, Vec<Expr>),
+    /// Conversion to [`Expr::dtype`], which is set from the start for a cast the user wrote.
+    Cast(Box<Expr>),
+}
+
+/// A number in the source, or the value of an external.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Literal {
+    /// `True` or `False`.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// A real number.
+    Float(f64),
+}
+
+/// Operators with one operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UnaryOp {
+    /// `-x`
+    Neg,
+    /// `not x`, on booleans
+    Not,
+    /// `~x`, on integers and booleans
+    Invert,
+}
+
+/// Operators with two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BinaryOp {
+    /// `a + b`
+    Add,
+    /// `a - b`
+    Sub,
+    /// `a * b`
+    Mul,
+    /// `a / b`, always a real number
+    Div,
+    /// `a // b`, rounded towards minus infinity
+    FloorDiv,
+    /// `a % b`, with the sign of `b`
+    Mod,
+    /// `a ** b`
+    Pow,
+    /// `a and b`, on booleans; both are evaluated
+    And,
+    /// `a or b`, on booleans; both are evaluated
+    Or,
+    /// `a & b`, on integers and booleans
+    BitAnd,
+    /// `a | b`, on integers and booleans
+    BitOr,
+    /// `a ^ b`, on integers and booleans
+    BitXor,
+    /// `a << b`, on integers
+    ShiftLeft,
+    /// `a >> b`, on integers, keeps the sign
+    ShiftRight,
+}
+
+/// Comparisons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CompareOp {
+    /// `a == b`
+    Eq,
+    /// `a != b`
+    Ne,
+    /// `a < b`
+    Lt,
+    /// `a <= b`
+    Le,
+    /// `a > b`
+    Gt,
+    /// `a >= b`
+    Ge,
+}
+
+/// Functions of the language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names are those of gtscript")]
+pub enum Builtin {
+    Abs,
+    /// Two operands; a NaN in either is the result, as `numpy.minimum`.
+    Min,
+    /// Two operands; a NaN in either is the result, as `numpy.maximum`.
+    Max,
+    /// As `%`: the sign of the divisor.
+    Mod,
+    Sin,
+    Cos,
+    Tan,
+    Asin,
+    Acos,
+    Atan,
+    Sinh,
+    Cosh,
+    Tanh,
+    Asinh,
+    Acosh,
+    Atanh,
+    Sqrt,
+    Exp,
+    Log,
+    Log10,
+    Gamma,
+    Cbrt,
+    IsFinite,
+    IsInf,
+    IsNan,
+    Floor,
+    Ceil,
+    Trunc,
+    Erf,
+    Erfc,
+    /// To the nearest integer, ties to even.
+    Round,
+    /// To the nearest integer, ties away from zero.
+    RoundAwayFromZero,
+    Pow,
+}
+
+impl Builtin {
+    /// Every function with its gtscript name.
+    pub const ALL: [(Builtin, &'static str); 33] = [
+        (Builtin::Abs, "abs"),
+        (Builtin::Min, "min"),
+        (Builtin::Max, "max"),
+        (Builtin::Mod, "mod"),
+        (Builtin::Sin, "sin"),
+        (Builtin::Cos, "cos"),
+        (Builtin::Tan, "tan"),
+        (Builtin::Asin, "asin"),
+        (Builtin::Acos, "acos"),
+        (Builtin::Atan, "atan"),
+        (Builtin::Sinh, "sinh"),
+        (Builtin::Cosh, "cosh"),
+        (Builtin::Tanh, "tanh"),
+        (Builtin::Asinh, "asinh"),
+        (Builtin::Acosh, "acosh"),
+        (Builtin::Atanh, "atanh"),
+        (Builtin::Sqrt, "sqrt"),
+        (Builtin::Exp, "exp"),
+        (Builtin::Log, "log"),
+        (Builtin::Log10, "log10"),
+        (Builtin::Gamma, "gamma"),
+        (Builtin::Cbrt, "cbrt"),
+        (Builtin::IsFinite, "isfinite"),
+        (Builtin::IsInf, "isinf"),
+        (Builtin::IsNan, "isnan"),
+        (Builtin::Floor, "floor"),
+        (Builtin::Ceil, "ceil"),
+        (Builtin::Trunc, "trunc"),
+        (Builtin::Erf, "erf"),
+        (Builtin::Erfc, "erfc"),
+        (Builtin::Round, "round"),
+        (Builtin::RoundAwayFromZero, "round_away_from_zero"),
+        (Builtin::Pow, "pow"),
+    ];
+
+    /// The function of a gtscript name.
+    pub fn from_name(name: &str) -> Option<Builtin> {
+        Builtin::ALL
+            .into_iter()
+            .find(|(_, known)| *known == name)
+            .map(|(builtin, _)| builtin)
+    }
+
+    /// The gtscript name.
+    pub fn name(self) -> &'static str {
+        Builtin::ALL
+            .into_iter()
+            .find(|(builtin, _)| *builtin == self)
+            .map_or("?", |(_, name)| name)
+    }
+
+    /// How many operands it takes in the IR. The front end folds calls of `min` and `max` with more into several.
+    pub fn arity(self) -> usize {
+        match self {
+            Builtin::Min | Builtin::Max | Builtin::Mod | Builtin::Pow => 2,
+            _ => 1,
+        }
+    }
+}
+
+impl Stencil {
+    /// A field by id.
+    pub fn field(&self, id: FieldId) -> &Field {
+        &self.fields[id.0 as usize]
+    }
+
+    /// A scalar by id.
+    pub fn scalar(&self, id: ScalarId) -> &Scalar {
+        &self.scalars[id.0 as usize]
+    }
+
+    /// A temporary by id.
+    pub fn temporary(&self, id: TempId) -> &Temporary {
+        &self.temporaries[id.0 as usize]
+    }
+
+    /// The name a target has in the source.
+    pub fn target_name(&self, target: Target) -> &str {
+        match target {
+            Target::Field(id) => &self.field(id).name,
+            Target::Temp(id) => &self.temporary(id).name,
+        }
+    }
+
+    /// The axes a target extends along; temporaries have all three.
+    pub fn target_axes(&self, target: Target) -> Axes {
+        match target {
+            Target::Field(id) => self.field(id).axes,
+            Target::Temp(_) => Axes::IJK,
+        }
+    }
+}

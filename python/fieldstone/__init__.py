@@ -1,0 +1,1 @@
+"""Fields for structured-grid models."""

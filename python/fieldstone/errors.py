@@ -1,0 +1,99 @@
+"""Exceptions of fieldstone; each also derives from the built-in exception that NumPy would raise in its place."""
+
+from __future__ import annotations
+
+
+class FieldstoneError(Exception):
+    """Base class of every exception fieldstone raises on purpose."""
+
+
+class GTScriptError(FieldstoneError):
+    """A stencil definition is wrong; the message is the rendered diagnostics.
+
+    Attributes
+    ----------
+    diagnostics : list of dict
+        One entry per error: ``code``, ``message``, ``file``, ``line``, ``column``, ``help``.
+    """
+
+    diagnostics: list[dict[str, object]]
+
+
+class GTScriptSyntaxError(GTScriptError):
+    """The text is not gtscript."""
+
+
+class GTScriptSymbolError(GTScriptError):
+    """A name is unknown, or is used as something it is not."""
+
+
+class GTScriptDefinitionError(GTScriptError):
+    """The text is gtscript but has no meaning, such as a self-assignment with a horizontal offset in PARALLEL."""
+
+
+class GTScriptDataTypeError(GTScriptError, TypeError):
+    """Types in a stencil do not fit."""
+
+
+class GTScriptUnsupportedError(GTScriptError, NotImplementedError):
+    """A part of gtscript that fieldstone does not have."""
+
+
+class ArgumentTypeError(FieldstoneError, TypeError):
+    """An argument is of the wrong kind: no array, no integer, no string."""
+
+
+class ArgumentValueError(FieldstoneError, ValueError):
+    """An argument is of the right kind with a wrong value."""
+
+
+class ShapeError(ArgumentValueError):
+    """A shape or rank does not fit: negative sizes, wrong number of dimensions, shapes that cannot hold the domain."""
+
+
+class DTypeError(ArgumentTypeError):
+    """An element type does not fit or is not supported."""
+
+
+class DimensionsError(ArgumentValueError):
+    """Dimension labels are unknown, repeated, missing or ambiguous."""
+
+
+class LayoutError(ArgumentValueError):
+    """A layout is not a permutation of ``0..ndim-1``."""
+
+
+class PresetError(ArgumentValueError):
+    """A preset of ``defaults=`` or ``backend=`` is not known."""
+
+
+class BackendError(ArgumentValueError):
+    """A backend of a stencil is not known."""
+
+
+class OriginError(ArgumentValueError):
+    """An origin lies inside the extent a stencil needs, or outside the field."""
+
+
+class DomainError(ArgumentValueError):
+    """A compute domain does not fit the fields."""
+
+
+class ReadOnlyError(ArgumentValueError):
+    """A stencil would write to a read-only array."""
+
+
+class AliasError(ArgumentValueError):
+    """Two arguments of a call overlap in memory in a way that changes the result."""
+
+
+class DeviceError(FieldstoneError, RuntimeError):
+    """A device is not there, or refused an operation."""
+
+
+class GTNoSuchBufferError(FieldstoneError, RuntimeError):
+    """A storage has no buffer on the device that was asked for."""
+
+
+class CompilationError(FieldstoneError, RuntimeError):
+    """The code generator or LLVM failed; a defect of fieldstone."""
