@@ -1,0 +1,73 @@
+# `make demo` and `make test` need a Rust toolchain, CPython >= 3.11 with pip, and make; everything else is set up in .venv.
+# A stamp file in .venv marks each finished step, so a second run does only what changed.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+# Works with and without Debian's python3-venv, which the `ensurepip` of a full virtual environment would need.
+PIP    := $(PYTHON) -m pip --disable-pip-version-check --python $(BIN)/python install --quiet
+
+export PATH        := $(CURDIR)/$(BIN):$(PATH)
+# One interpreter for every build of the bindings, so that cargo never rebuilds them for another.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+
+RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test bench build lint rust-test python-test clean
+
+help:
+	@echo "make demo    run the main job on real data; results in fieldstone-demo/"
+	@echo "make test    format, lint and type checks, then all tests"
+	@echo "make bench   the demo's stencils beside NumPy, C and Numba"
+	@echo "make build   the package with its extension module in $(VENV)"
+	@echo "make clean   remove everything these made"
+
+demo: $(VENV)/.demo
+	@fieldstone demo $(ARGS)
+
+test: lint rust-test python-test
+
+bench: $(VENV)/.bench
+	@python -m benches $(ARGS)
+
+build: $(VENV)/.core
+
+lint: $(VENV)/.test
+	@cargo fmt --all --check
+	@cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+	@ruff check --quiet .
+	@ruff format --quiet --check . || { ruff format --check .; exit 1; }
+	@mypy
+
+rust-test: $(VENV)/.test
+	@cargo test --quiet --locked --workspace
+
+python-test: $(VENV)/.test
+	@pytest
+
+$(BIN)/python:
+	@echo "setting up $(VENV)"
+	@$(PYTHON) -c 'import sys; sys.exit("fieldstone needs CPython 3.11 or newer, this is " + sys.version.split()[0] + "; choose another with make PYTHON=python3.x" if sys.version_info < (3, 11) else 0)'
+	@$(PYTHON) -m venv --without-pip $(VENV)
+
+$(VENV)/.maturin: $(BIN)/python
+	@$(PIP) 'maturin>=1.9,<2'
+	@touch $@
+
+# The extension module, a release build that cargo keeps up to date in target/, and with it what an extra of the package needs.
+CORE := $(VENV)/.maturin pyproject.toml $(RUST)
+
+$(VENV)/.core: $(CORE)
+	@echo "building fieldstone"
+	@$(PIP) --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.demo $(VENV)/.test $(VENV)/.bench: $(VENV)/.%: $(CORE)
+	@echo "building fieldstone and installing what its $* needs"
+	@$(PIP) --no-build-isolation --editable '.[$*]'
+	@touch $@
+
+clean:
+	@rm -rf $(VENV) target dist fieldstone-demo benches/results .pytest_cache .mypy_cache .ruff_cache .hypothesis python/fieldstone/_core*.so
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
