@@ -1,2 +1,13 @@
 //! From a scheduled stencil to something that runs.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`call`] | what a compiled stencil is called with |
+//! | [`error`] | what can go wrong in a run |
+//! | [`math`], [`power`] | the rules of arithmetic and the functions of the language |
 pub mod call;
+pub mod error;
+pub mod math;
+pub mod power;
+
+pub use error::RunError;
