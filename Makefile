@@ -4,8 +4,10 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-# Works with and without Debian's python3-venv, which the `ensurepip` of a full virtual environment would need.
-PIP    := $(PYTHON) -m pip --disable-pip-version-check --python $(BIN)/python install --quiet
+PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+
+# The interpreter that .venv is made from, found without .venv itself.
+OUTSIDE := PATH="$(PATH)" $(PYTHON)
 
 export PATH        := $(CURDIR)/$(BIN):$(PATH)
 # One interpreter for every build of the bindings, so that cargo never rebuilds them for another.
@@ -46,12 +48,15 @@ rust-test: $(VENV)/.test
 python-test: $(VENV)/.test
 	@pytest
 
-$(BIN)/python:
+$(VENV)/.pip:
 	@echo "setting up $(VENV)"
-	@$(PYTHON) -c 'import sys; sys.exit("fieldstone needs CPython 3.11 or newer, this is " + sys.version.split()[0] + "; choose another with make PYTHON=python3.x" if sys.version_info < (3, 11) else 0)'
-	@$(PYTHON) -m venv --without-pip $(VENV)
+	@$(OUTSIDE) -c 'import sys; sys.exit("fieldstone needs CPython 3.11 or newer, this is " + sys.version.split()[0] + "; choose another with make PYTHON=python3.x" if sys.version_info < (3, 11) else 0)'
+	@$(OUTSIDE) -m venv --without-pip $(VENV)
+	@# Debian puts the `ensurepip` of a full virtual environment into a package of its own.
+	@$(OUTSIDE) -m pip --disable-pip-version-check --python $(BIN)/python install --quiet pip
+	@touch $@
 
-$(VENV)/.maturin: $(BIN)/python
+$(VENV)/.maturin: $(VENV)/.pip
 	@$(PIP) 'maturin>=1.9,<2'
 	@touch $@
 
