@@ -1,1 +1,33 @@
-//! Placeholder
+//! Memory and threads of a device.
+//!
+//! * [`Device`] is what a place that holds data can do: allocate, fill, copy. [`Host`] is the first one.
+//! * [`HostMemory`] is an aligned block of host memory that frees itself.
+//! * [`Pool`] runs tasks on all cores with threads that are already awake.
+//!
+//! ```
+//! use fieldstone_device::{Contents, HostMemory, Pool};
+//! use std::sync::atomic::{AtomicUsize, Ordering};
+//!
+//! let memory = HostMemory::new(1024, 64, Contents::Zeroed)?;
+//! assert_eq!(memory.pointer() as usize % 64, 0);
+//!
+//! let pool = Pool::global();
+//! let sum = AtomicUsize::new(0);
+//! pool.run(100, pool.threads(), &|_worker, begin, end| {
+//!     sum.fetch_add((begin..end).sum::<usize>(), Ordering::Relaxed);
+//! });
+//! assert_eq!(sum.into_inner(), 4950);
+//! # Ok::<(), fieldstone_device::DeviceError>(())
+//! ```
+
+mod device;
+mod error;
+mod host;
+mod pool;
+mod threads;
+
+pub use device::{Contents, Device, Memory};
+pub use error::DeviceError;
+pub use host::{Host, HostMemory};
+pub use pool::Pool;
+pub use threads::{available_threads, requested_threads};

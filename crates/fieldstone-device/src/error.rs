@@ -1,0 +1,35 @@
+//! What can go wrong with memory and threads.
+
+use thiserror::Error;
+
+/// An error of this crate.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum DeviceError {
+    /// The system has no memory of this size to give.
+    #[error("cannot allocate {bytes} bytes aligned to {alignment} on device '{device}'")]
+    OutOfMemory {
+        /// Bytes that were asked for.
+        bytes: usize,
+        /// Alignment that was asked for.
+        alignment: usize,
+        /// The device's name.
+        device: &'static str,
+    },
+    /// An alignment that is zero or no power of two.
+    #[error("alignment is {alignment}, but the alignment of a memory block must be a power of two")]
+    Alignment {
+        /// The alignment that was asked for.
+        alignment: usize,
+    },
+    /// A thread count that is no positive integer.
+    #[error("{name} is '{value}', but a number of threads must be an integer from 1 to {limit}")]
+    Threads {
+        /// What names the thread count.
+        name: &'static str,
+        /// The value that was given.
+        value: String,
+        /// The largest number of threads.
+        limit: usize,
+    },
+}
