@@ -3,9 +3,12 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`call`] | what a compiled stencil is called with |
+//! | [`domain`], [`alias`] | whether a call's arrays hold its domain, and whether they overlap |
 //! | [`error`] | what can go wrong in a run |
 //! | [`math`], [`power`] | the rules of arithmetic and the functions of the language |
+pub mod alias;
 pub mod call;
+pub mod domain;
 pub mod error;
 pub mod math;
 pub mod power;

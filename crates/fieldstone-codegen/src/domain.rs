@@ -1,0 +1,457 @@
+//! Where in its arrays a stencil runs: the origins, the compute domain, and whether both fit.
+//!
+//! Arrays of three are along I, J, K. Along axes that a field does not have, its shape is 1 and its origin 0.
+
+use fieldstone_stencil::{Axes, Axis, DType, Extent};
+
+use crate::alias::Reader;
+
+/// What a stencil needs of one array argument.
+#[derive(Clone, Debug)]
+pub struct Requirement {
+    /// Name of the parameter.
+    pub name: String,
+    /// Element type.
+    pub dtype: DType,
+    /// Axes the field extends along.
+    pub axes: Axes,
+    /// How far the stencil reaches around the domain.
+    pub extent: Extent,
+    /// Whether any point is read.
+    pub reads: bool,
+    /// Whether any point is written.
+    pub writes: bool,
+}
+
+impl Requirement {
+    /// Whether the stencil accesses the field at all; if not, it constrains nothing.
+    pub fn used(&self) -> bool {
+        self.reads || self.writes
+    }
+
+    /// Axes the field has, each with what the stencil reaches along it below and above the domain.
+    fn reach(&self) -> impl Iterator<Item = (Axis, isize, isize)> {
+        self.axes.iter().map(|axis| {
+            let (lower, upper) = self.extent.along(axis);
+            (axis, lower as isize, upper as isize)
+        })
+    }
+
+    /// The components of an origin that is given along I, J, K or along the field's own axes; `None` if it is neither.
+    pub fn origin(&self, given: &[isize]) -> Option<[isize; 3]> {
+        if given.len() == 3 {
+            return Some(std::array::from_fn(|n| {
+                if self.axes.0[n] { given[n] } else { 0 }
+            }));
+        }
+        if given.len() != self.axes.len() {
+            return None;
+        }
+        let mut origin = [0; 3];
+        for (axis, value) in self.axes.iter().zip(given) {
+            origin[axis.index()] = *value;
+        }
+        Some(origin)
+    }
+}
+
+/// What one array argument brings along.
+#[derive(Clone, Copy, Debug)]
+pub struct Array {
+    /// Points along each axis.
+    pub shape: [usize; 3],
+    /// The origin of this call, of the object, or its lower halo; `None` leaves it to [`place`].
+    pub origin: Option<[isize; 3]>,
+    /// Points at the upper end that a domain which nobody gave leaves out.
+    pub halo: [usize; 3],
+}
+
+impl Array {
+    /// Stands for an argument that is not accessed.
+    pub const ABSENT: Array = Array {
+        shape: [1; 3],
+        origin: Some([0; 3]),
+        halo: [0; 3],
+    };
+}
+
+/// A call that cannot run. Every message names the argument, what it is and what was expected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// The origin is smaller than what the stencil reaches before the domain.
+    #[error(
+        "argument '{argument}': its origin along {axis} is {origin}, but the stencil reaches {lower} point(s) before the \
+         domain; expected an origin of at least {lower}"
+    )]
+    OriginInsideExtent {
+        /// Name of the argument.
+        argument: String,
+        /// Axis along which it is too small.
+        axis: Axis,
+        /// The origin.
+        origin: isize,
+        /// What the stencil reaches.
+        lower: isize,
+    },
+    /// The origin is not in the array.
+    #[error(
+        "argument '{argument}': its origin along {axis} is {origin}, outside of an array of {size} point(s) along {axis}"
+    )]
+    OriginOutside {
+        /// Name of the argument.
+        argument: String,
+        /// Axis along which it is too large.
+        axis: Axis,
+        /// The origin.
+        origin: isize,
+        /// Points of the array.
+        size: usize,
+    },
+    /// No domain fits the array, not even an empty one.
+    #[error(
+        "argument '{argument}': {size} point(s) along {axis} cannot hold any domain: the origin is {origin} and {above} more \
+         are needed above the domain; expected at least {} along {axis}",
+        origin + above + 1
+    )]
+    ShapeTooSmall {
+        /// Name of the argument.
+        argument: String,
+        /// Axis along which it is too small.
+        axis: Axis,
+        /// Points of the array.
+        size: usize,
+        /// The origin.
+        origin: isize,
+        /// Points needed above the domain, for the extent or the halo.
+        above: isize,
+    },
+    /// The domain asked for is larger than what the array holds.
+    #[error(
+        "argument '{argument}': a domain of {domain} along {axis} does not fit: the array has {size} point(s), the origin is \
+         {origin} and the stencil reaches {upper} point(s) beyond the domain; the largest domain along {axis} is {}",
+        (*size as isize - origin - upper).max(0)
+    )]
+    DomainTooLarge {
+        /// Name of the argument.
+        argument: String,
+        /// Axis along which it does not fit.
+        axis: Axis,
+        /// Points of the domain.
+        domain: usize,
+        /// Points of the array.
+        size: usize,
+        /// The origin.
+        origin: isize,
+        /// What the stencil reaches beyond the domain.
+        upper: isize,
+    },
+    /// The domain has fewer levels than the stencil's intervals need.
+    #[error(
+        "the domain has {levels} level(s) along K, but the stencil's intervals need at least {needed}"
+    )]
+    TooFewLevels {
+        /// Levels of the domain.
+        levels: usize,
+        /// Levels needed.
+        needed: usize,
+    },
+    /// Two arguments share memory in a way that changes the result.
+    #[error(
+        "arguments '{written}' and '{other}' overlap in memory and '{written}' is written: {}; pass a copy of one of them",
+        reason.explanation(written, other)
+    )]
+    Overlap {
+        /// The written argument.
+        written: String,
+        /// The other one.
+        other: String,
+        /// Why that is not safe.
+        reason: Reader,
+    },
+    /// Several points of a written array are the same memory.
+    #[error(
+        "argument '{argument}' is written, but several of its points share memory along {axis} (stride {stride} bytes, \
+         {size} points); pass an array of its own"
+    )]
+    SharedPoints {
+        /// Name of the argument.
+        argument: String,
+        /// Axis along which points coincide.
+        axis: Axis,
+        /// Bytes from one point to the next.
+        stride: isize,
+        /// Points accessed along the axis.
+        size: usize,
+    },
+}
+
+/// The origin of every array: its own, else one shared by all that have none, the smallest that satisfies their extents.
+pub fn place(fields: &[Requirement], arrays: &[Array], origins: &mut [[isize; 3]]) {
+    let mut shared = [0isize; 3];
+    for (field, array) in fields.iter().zip(arrays) {
+        if field.used() && array.origin.is_none() {
+            for (axis, lower, _) in field.reach() {
+                shared[axis.index()] = shared[axis.index()].max(lower);
+            }
+        }
+    }
+    for ((field, array), origin) in fields.iter().zip(arrays).zip(origins) {
+        *origin = array.origin.unwrap_or_else(|| {
+            std::array::from_fn(|n| if field.axes.0[n] { shared[n] } else { 0 })
+        });
+    }
+}
+
+/// The largest domain that fits every array inside its halo and what the stencil reaches; 1 along axes no field has.
+pub fn largest(
+    fields: &[Requirement],
+    arrays: &[Array],
+    origins: &[[isize; 3]],
+) -> Result<[usize; 3], CallError> {
+    let mut domain = [None::<usize>; 3];
+    for ((field, array), origin) in fields.iter().zip(arrays).zip(origins) {
+        if !field.used() {
+            continue;
+        }
+        for (axis, _, upper) in field.reach() {
+            let n = axis.index();
+            let above = upper.max(array.halo[n] as isize);
+            let room = array.shape[n] as isize - origin[n] - above;
+            if room < 0 {
+                return Err(CallError::ShapeTooSmall {
+                    argument: field.name.clone(),
+                    axis,
+                    size: array.shape[n],
+                    origin: origin[n],
+                    above,
+                });
+            }
+            let room = room as usize;
+            domain[n] = Some(domain[n].map_or(room, |known| known.min(room)));
+        }
+    }
+    Ok(domain.map(|points| points.unwrap_or(1)))
+}
+
+/// Whether every array holds the domain and what the stencil reaches around it. An empty domain fits everywhere.
+pub fn fits(
+    fields: &[Requirement],
+    arrays: &[Array],
+    origins: &[[isize; 3]],
+    domain: [usize; 3],
+    min_levels: usize,
+) -> Result<(), CallError> {
+    if domain.contains(&0) {
+        return Ok(());
+    }
+    if domain[2] < min_levels {
+        return Err(CallError::TooFewLevels {
+            levels: domain[2],
+            needed: min_levels,
+        });
+    }
+    for ((field, array), origin) in fields.iter().zip(arrays).zip(origins) {
+        if !field.used() {
+            continue;
+        }
+        for (axis, lower, upper) in field.reach() {
+            let n = axis.index();
+            if origin[n] < lower {
+                return Err(CallError::OriginInsideExtent {
+                    argument: field.name.clone(),
+                    axis,
+                    origin: origin[n],
+                    lower,
+                });
+            }
+            let size = array.shape[n];
+            if origin[n] > size as isize {
+                return Err(CallError::OriginOutside {
+                    argument: field.name.clone(),
+                    axis,
+                    origin: origin[n],
+                    size,
+                });
+            }
+            // The origin is at most `size` here, so nothing can overflow on this side.
+            let room = size as isize - origin[n] - upper;
+            if isize::try_from(domain[n]).map_or(true, |points| points > room) {
+                return Err(CallError::DomainTooLarge {
+                    argument: field.name.clone(),
+                    axis,
+                    domain: domain[n],
+                    size,
+                    origin: origin[n],
+                    upper,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const IJ: Axes = Axes([true, true, false]);
+    const K: Axes = Axes([false, false, true]);
+
+    fn field(name: &str, axes: Axes, extent: [(i32, i32); 3]) -> Requirement {
+        Requirement {
+            name: name.into(),
+            dtype: DType::Float64,
+            axes,
+            extent: Extent(extent),
+            reads: true,
+            writes: false,
+        }
+    }
+
+    fn array(shape: [usize; 3]) -> Array {
+        Array {
+            shape,
+            origin: None,
+            halo: [0; 3],
+        }
+    }
+
+    fn inferred(
+        fields: &[Requirement],
+        arrays: &[Array],
+    ) -> Result<([usize; 3], Vec<[isize; 3]>), CallError> {
+        let mut origins = vec![[0; 3]; fields.len()];
+        place(fields, arrays, &mut origins);
+        let domain = largest(fields, arrays, &origins)?;
+        fits(fields, arrays, &origins, domain, 0)?;
+        Ok((domain, origins))
+    }
+
+    #[test]
+    fn fields_without_origin_share_the_smallest_that_satisfies_all() {
+        let fields = [
+            field("a", Axes::IJK, [(1, 2), (0, 0), (0, 0)]),
+            field("b", Axes::IJK, [(0, 0), (3, 0), (0, 0)]),
+            field("c", IJ, [(0, 0), (0, 0), (0, 0)]),
+        ];
+        let arrays = [array([10, 10, 5]), array([10, 10, 5]), array([10, 10, 1])];
+        let (domain, origins) = inferred(&fields, &arrays).unwrap();
+        assert_eq!(origins, [[1, 3, 0], [1, 3, 0], [1, 3, 0]]);
+        assert_eq!(domain, [7, 7, 5]);
+    }
+
+    #[test]
+    fn an_own_origin_does_not_move_the_others() {
+        let fields = [
+            field("a", Axes::IJK, [(2, 0), (0, 0), (0, 0)]),
+            field("b", Axes::IJK, [(0, 0), (0, 0), (0, 0)]),
+        ];
+        let mut arrays = [array([10, 4, 4]), array([8, 4, 4])];
+        arrays[0].origin = Some([2, 0, 0]);
+        let (domain, origins) = inferred(&fields, &arrays).unwrap();
+        assert_eq!(origins, [[2, 0, 0], [0, 0, 0]]);
+        assert_eq!(domain, [8, 4, 4]);
+    }
+
+    #[test]
+    fn the_halo_bounds_the_inferred_domain_and_an_explicit_one_may_reach_into_it() {
+        let fields = [field("a", Axes::IJK, [(0, 1), (0, 0), (0, 0)])];
+        let mut arrays = [array([10, 4, 4])];
+        arrays[0].origin = Some([3, 0, 0]);
+        arrays[0].halo = [3, 0, 0];
+        let (domain, origins) = inferred(&fields, &arrays).unwrap();
+        assert_eq!(domain, [4, 4, 4]);
+        assert!(fits(&fields, &arrays, &origins, [6, 4, 4], 0).is_ok());
+        assert!(fits(&fields, &arrays, &origins, [7, 4, 4], 0).is_err());
+    }
+
+    #[test]
+    fn axes_no_field_has_get_one_point() {
+        let (domain, origins) =
+            inferred(&[field("k", K, [(0, 0); 3])], &[array([1, 1, 6])]).unwrap();
+        assert_eq!((domain, origins), ([1, 1, 6], vec![[0; 3]]));
+    }
+
+    #[test]
+    fn an_array_smaller_than_the_extent_is_refused() {
+        let error = inferred(
+            &[field("a", Axes::IJK, [(1, 1), (0, 0), (0, 0)])],
+            &[array([1, 4, 4])],
+        );
+        let message = error.unwrap_err().to_string();
+        assert!(
+            message.contains("'a'") && message.contains("expected at least 3 along I"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn origins_are_given_along_all_axes_or_the_own_ones() {
+        let cases: [(Axes, &[isize], Option<[isize; 3]>); 6] = [
+            (Axes::IJK, &[1, 2, 3], Some([1, 2, 3])),
+            (IJ, &[1, 2, 3], Some([1, 2, 0])),
+            (IJ, &[1, 2], Some([1, 2, 0])),
+            (K, &[1, 2, 3], Some([0, 0, 3])),
+            (K, &[4], Some([0, 0, 4])),
+            (Axes::IJK, &[1, 2], None),
+        ];
+        for (axes, given, expected) in cases {
+            assert_eq!(
+                field("a", axes, [(0, 0); 3]).origin(given),
+                expected,
+                "{axes} {given:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        let fields = [field("a", Axes::IJK, [(1, 1), (-1, 2), (0, 0)])];
+        let arrays = [array([10, 10, 10])];
+        let cases: [([isize; 3], [usize; 3], Option<&str>); 8] = [
+            ([1, 0, 0], [8, 8, 10], None),
+            ([1, -1, 0], [8, 9, 10], None),
+            (
+                [0, 0, 0],
+                [8, 8, 10],
+                Some("expected an origin of at least 1"),
+            ),
+            (
+                [1, -2, 0],
+                [8, 8, 10],
+                Some("expected an origin of at least -1"),
+            ),
+            ([1, 0, 11], [1, 1, 2], Some("outside of an array of 10")),
+            (
+                [1, 0, 0],
+                [9, 8, 10],
+                Some("the largest domain along I is 8"),
+            ),
+            (
+                [1, 0, 0],
+                [8, 8, usize::MAX],
+                Some("the largest domain along K is 10"),
+            ),
+            ([1, 0, 0], [8, 8, 1], Some("need at least 2")),
+        ];
+        for (origin, domain, expected) in cases {
+            let result = fits(&fields, &arrays, &[origin], domain, 2);
+            match expected {
+                None => assert_eq!(result, Ok(()), "{origin:?} {domain:?}"),
+                Some(text) => {
+                    let message = result.unwrap_err().to_string();
+                    assert!(message.contains(text), "{message}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_empty_domain_fits_everywhere() {
+        let fields = [field("a", Axes::IJK, [(5, 5), (0, 0), (0, 0)])];
+        assert_eq!(
+            fits(&fields, &[array([1, 1, 1])], &[[0; 3]], [0, 3, 3], 2),
+            Ok(())
+        );
+    }
+}
