@@ -1,10 +1,12 @@
 //! The extension module `fieldstone._core`: one file per concept it binds.
 mod errors;
+mod interface;
 
 use pyo3::prelude::*;
 
 /// Private extension module; the public face is the package `fieldstone`.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("__version__", env!("CARGO_PKG_VERSION"))
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    interface::register(module)
 }
