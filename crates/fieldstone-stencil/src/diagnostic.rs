@@ -109,3 +109,26 @@ impl Diagnostic {
         format!("{}: {}", self.code, self.message)
     }
 }
+
+/// Everything that is wrong with one stencil, and the texts it points into.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostics {
+    /// The errors, in the order in which they were found.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The texts that spans point into.
+    pub sources: SourceMap,
+}
+
+impl std::fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (n, diagnostic) in self.diagnostics.iter().enumerate() {
+            if n > 0 {
+                writeln!(f)?;
+            }
+            f.write_str(&diagnostic.render(&self.sources))?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Diagnostics {}

@@ -7,14 +7,27 @@
 //! | [`source`] | source files and the spans that point into them |
 //! | [`diagnostic`] | a diagnostic as a value, and its rendering |
 //! | [`dtype`], [`grid`] | element types; axes, offsets, intervals, extents |
-//! | [`ir`] | the stencil itself |
+//! | [`ir`], [`visit`] | the stencil itself, and walks over it |
+//! | [`types`] | types of every expression |
+//! | [`branches`] | `if` statements that can run point by point |
+//! | [`verify`] | the rules that typed IR keeps |
+//! | [`analysis`] | access kinds, extents and levels |
+//! | [`program`] | all of the above in one value, which backends start from |
+pub mod analysis;
+pub mod branches;
 pub mod diagnostic;
 pub mod dtype;
 pub mod grid;
 pub mod ir;
+pub mod program;
 pub mod source;
+pub mod types;
+pub mod verify;
+pub mod visit;
 
-pub use diagnostic::{Code, Diagnostic, Label, Severity};
+pub use analysis::Analysis;
+pub use diagnostic::{Code, Diagnostic, Diagnostics, Label, Severity};
 pub use dtype::DType;
 pub use grid::{Axes, Axis, Bound, Extent, Interval, Level, Offset};
+pub use program::Program;
 pub use source::{Source, SourceId, SourceMap, Span};

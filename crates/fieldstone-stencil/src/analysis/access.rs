@@ -1,0 +1,395 @@
+//! Reads and writes, and those that have no defined order.
+
+use super::{
+    AMBIGUOUS_WRITE, CONDITIONAL_NEIGHBOUR, NO_OUTPUT, SELF_ASSIGNMENT, UNREAD_TEMPORARY,
+    UNUSED_PARAMETER,
+};
+use crate::diagnostic::{Category, Diagnostic, Severity};
+use crate::grid::{Axes, Axis, Extent, Interval, Offset};
+use crate::ir::{Computation, Expr, ExprKind, Order, Param, Stencil, Stmt, StmtKind, Target};
+use crate::source::Span;
+
+/// One access of one statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Index of the computation.
+    pub computation: usize,
+    /// Index of the section in it.
+    pub section: usize,
+    /// Index of the top-level statement in that.
+    pub statement: usize,
+    /// What is accessed.
+    pub target: Target,
+    /// Where, from the point that is computed; zero for a write.
+    pub offset: Offset,
+    /// A write, or else a read.
+    pub write: bool,
+    /// Where it stands.
+    pub span: Span,
+}
+
+impl Place {
+    /// The extent of its statement.
+    pub fn computed_on(&self, extents: &[Vec<Vec<Extent>>]) -> Extent {
+        extents[self.computation][self.section][self.statement]
+    }
+}
+
+/// Every access of a stencil in program order, a statement's reads before its writes.
+pub fn places(stencil: &Stencil) -> Vec<Place> {
+    let mut places = Vec::new();
+    for (computation, c) in stencil.computations.iter().enumerate() {
+        for (section, s) in c.sections.iter().enumerate() {
+            for (statement, stmt) in s.body.iter().enumerate() {
+                each_access(stmt, &mut |target, offset, write, span| {
+                    places.push(Place {
+                        computation,
+                        section,
+                        statement,
+                        target,
+                        offset,
+                        write,
+                        span,
+                    });
+                });
+            }
+        }
+    }
+    places
+}
+
+/// Calls `found(target, offset, is_write, span)` for every access of a statement, in order.
+pub fn each_access(stmt: &Stmt, found: &mut impl FnMut(Target, Offset, bool, Span)) {
+    match &stmt.kind {
+        StmtKind::Assign {
+            target,
+            target_span,
+            value,
+        } => {
+            each_read(value, found);
+            found(*target, Offset::ZERO, true, *target_span);
+        }
+        StmtKind::If {
+            condition,
+            then,
+            orelse,
+        } => {
+            each_read(condition, found);
+            for inner in then.iter().chain(orelse) {
+                each_access(inner, found);
+            }
+        }
+    }
+}
+
+fn each_read(expr: &Expr, found: &mut impl FnMut(Target, Offset, bool, Span)) {
+    expr.walk(|node| {
+        if let ExprKind::Access { target, offset } = node.kind {
+            found(target, offset, false, node.span);
+        }
+    });
+}
+
+/// Whether a read at `offset` finds points that a statement of the same level and time may be writing: those for which the
+/// order in which the points of a statement are computed would matter.
+pub fn is_neighbour(order: Order, axes: Axes, offset: Offset) -> bool {
+    match order {
+        Order::Parallel => offset != Offset::ZERO,
+        // Other levels are complete, or untouched; a target without levels is neither.
+        Order::Forward | Order::Backward => {
+            !offset.is_vertical() && (offset.along(Axis::K) == 0 || !axes.contains(Axis::K))
+        }
+    }
+}
+
+/// Finds statements whose result would depend on the order in which points are computed.
+pub fn check(stencil: &Stencil) -> Vec<Diagnostic> {
+    let mut errors = Vec::new();
+    for computation in &stencil.computations {
+        for section in &computation.sections {
+            for stmt in &section.body {
+                check_statement(stencil, computation, section.interval, stmt, &mut errors);
+                if let StmtKind::If { .. } = stmt.kind {
+                    errors.extend(check_conditional(stencil, computation.order, stmt));
+                }
+            }
+        }
+    }
+    errors
+}
+
+fn check_statement(
+    stencil: &Stencil,
+    computation: &Computation,
+    interval: Interval,
+    stmt: &Stmt,
+    errors: &mut Vec<Diagnostic>,
+) {
+    match &stmt.kind {
+        StmtKind::Assign {
+            target,
+            target_span,
+            value,
+        } => {
+            errors.extend(ambiguous_write(
+                stencil,
+                computation,
+                interval,
+                *target,
+                *target_span,
+            ));
+            let axes = stencil.target_axes(*target);
+            let mut reported = false;
+            value.walk(|node| {
+                if let ExprKind::Access {
+                    target: read,
+                    offset,
+                } = node.kind
+                    && read == *target
+                    && is_neighbour(computation.order, axes, offset)
+                    && !reported
+                {
+                    reported = true;
+                    errors.push(self_assignment(stencil, *target, *target_span, node.span));
+                }
+            });
+        }
+        StmtKind::If { then, orelse, .. } => {
+            for inner in then.iter().chain(orelse) {
+                check_statement(stencil, computation, interval, inner, errors);
+            }
+        }
+    }
+}
+
+fn self_assignment(stencil: &Stencil, target: Target, written: Span, read: Span) -> Diagnostic {
+    let name = stencil.target_name(target);
+    Diagnostic::error(
+        SELF_ASSIGNMENT,
+        Category::Definition,
+        read,
+        format!("`{name}` is assigned from its own neighbours"),
+    )
+    .with_label("whether this is the old or the new value is not defined")
+    .with_secondary(written, "assigned here")
+    .with_help(format!(
+        "copy it to a temporary first, as in `old = {name}`, and read the neighbours from that"
+    ))
+}
+
+fn ambiguous_write(
+    stencil: &Stencil,
+    computation: &Computation,
+    interval: Interval,
+    target: Target,
+    span: Span,
+) -> Option<Diagnostic> {
+    let Target::Field(id) = target else {
+        return None;
+    };
+    let field = stencil.field(id);
+    let one_level = interval.start.level == interval.end.level
+        && interval.end.offset - interval.start.offset <= 1;
+    let missing = (Axis::ALL.into_iter()).find(|axis| {
+        let runs_in_order = computation.order != Order::Parallel || one_level;
+        !field.axes.contains(*axis) && (*axis != Axis::K || !runs_in_order)
+    })?;
+    let name = &field.name;
+    let help = if missing == Axis::K {
+        "use `computation(FORWARD)` or `BACKWARD`, in which the last level wins".to_string()
+    } else {
+        format!("declare `{name}` with axes I and J")
+    };
+    Some(
+        Diagnostic::error(
+            AMBIGUOUS_WRITE,
+            Category::Definition,
+            span,
+            format!("`{name}` has no {missing} axis, so many points assign the same element"),
+        )
+        .with_label(format!("assigned at every point along {missing} at once"))
+        .with_secondary(
+            field.span,
+            format!("`{name}` is declared with the axes {}", field.axes),
+        )
+        .with_help(help),
+    )
+}
+
+/// An `if` that still has to be split, see [`crate::branches`].
+fn check_conditional(stencil: &Stencil, order: Order, stmt: &Stmt) -> Option<Diagnostic> {
+    let (target, read, written) = conditional_neighbour(stencil, order, stmt)?;
+    let name = stencil.target_name(target);
+    Some(
+        Diagnostic::error(
+            CONDITIONAL_NEIGHBOUR,
+            Category::Unsupported,
+            read,
+            format!("Neighbours of `{name}` are read by the `if` that assigns it"),
+        )
+        .with_secondary(written, "assigned here")
+        .with_help("assign the condition to a temporary and use one `if` for each assignment"),
+    )
+}
+
+/// A target that an `if` writes and reads at a neighbour, with the places of the read and of the write.
+pub fn conditional_neighbour(
+    stencil: &Stencil,
+    order: Order,
+    stmt: &Stmt,
+) -> Option<(Target, Span, Span)> {
+    let mut written = std::collections::HashMap::new();
+    let mut reads = Vec::new();
+    each_access(stmt, &mut |target, offset, write, span| {
+        if write {
+            written.entry(target).or_insert(span);
+        } else if is_neighbour(order, stencil.target_axes(target), offset) {
+            reads.push((target, span));
+        }
+    });
+    (reads.into_iter()).find_map(|(target, read)| Some((target, read, *written.get(&target)?)))
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// What is not used
+
+/// Warnings for names that are not used.
+pub fn unused(stencil: &Stencil, places: &[Place]) -> Vec<Diagnostic> {
+    let mut used = vec![false; stencil.fields.len()];
+    let mut read = vec![false; stencil.temporaries.len()];
+    let mut output = false;
+    for place in places {
+        match place.target {
+            Target::Field(id) => {
+                used[id.0 as usize] = true;
+                output |= place.write;
+            }
+            Target::Temp(id) => read[id.0 as usize] |= !place.write,
+        }
+    }
+    let scalars = used_scalars(stencil);
+    let mut warnings = Vec::new();
+    for param in &stencil.params {
+        let (name, span, used) = match param {
+            Param::Field(id) => {
+                let field = stencil.field(*id);
+                (&field.name, field.span, used[id.0 as usize])
+            }
+            Param::Scalar(id) => {
+                let scalar = stencil.scalar(*id);
+                (&scalar.name, scalar.span, scalars[id.0 as usize])
+            }
+        };
+        if !used {
+            warnings.push(warning(
+                UNUSED_PARAMETER,
+                span,
+                format!("The parameter `{name}` is not used"),
+            ));
+        }
+    }
+    let assigned: Vec<bool> = assigned_temporaries(stencil, places);
+    for (n, temporary) in stencil.temporaries.iter().enumerate() {
+        if !read[n] && assigned[n] {
+            let name = &temporary.name;
+            let mut found = warning(
+                UNREAD_TEMPORARY,
+                temporary.span,
+                format!("`{name}` is assigned but never read"),
+            )
+            .with_label("a temporary: no parameter has this name");
+            if let Some(similar) = similar_field(stencil, name) {
+                found = found.with_help(format!("did you mean `{similar}`?"));
+            }
+            warnings.push(found);
+        }
+    }
+    if !output {
+        let span = stencil
+            .computations
+            .first()
+            .map_or(Span::default(), |c| c.span);
+        warnings.push(
+            warning(
+                NO_OUTPUT,
+                span,
+                format!("`{}` assigns none of its fields", stencil.name),
+            )
+            .with_help("assign the result to a field of the signature"),
+        );
+    }
+    warnings
+}
+
+fn assigned_temporaries(stencil: &Stencil, places: &[Place]) -> Vec<bool> {
+    let mut assigned = vec![false; stencil.temporaries.len()];
+    for place in places {
+        if let (Target::Temp(id), true) = (place.target, place.write) {
+            assigned[id.0 as usize] = true;
+        }
+    }
+    assigned
+}
+
+fn warning(code: crate::Code, span: Span, message: String) -> Diagnostic {
+    Diagnostic {
+        severity: Severity::Warning,
+        ..Diagnostic::error(code, Category::Definition, span, message)
+    }
+}
+
+fn used_scalars(stencil: &Stencil) -> Vec<bool> {
+    let mut used = vec![false; stencil.scalars.len()];
+    let mut mark = |expr: &Expr| {
+        expr.walk(|node| {
+            if let ExprKind::Scalar(id) = node.kind {
+                used[id.0 as usize] = true;
+            }
+        });
+    };
+    let sections = stencil.computations.iter().flat_map(|c| &c.sections);
+    let mut todo: Vec<&Stmt> = sections.flat_map(|section| &section.body).collect();
+    while let Some(stmt) = todo.pop() {
+        match &stmt.kind {
+            StmtKind::Assign { value, .. } => mark(value),
+            StmtKind::If {
+                condition,
+                then,
+                orelse,
+            } => {
+                mark(condition);
+                todo.extend(then.iter().chain(orelse));
+            }
+        }
+    }
+    used
+}
+
+/// The field whose name differs least from `name`, if by little.
+fn similar_field<'a>(stencil: &'a Stencil, name: &str) -> Option<&'a str> {
+    let most = (name.chars().count() / 3).max(1);
+    (stencil.fields.iter())
+        .map(|field| (edit_distance(name, &field.name), field.name.as_str()))
+        .filter(|(distance, _)| *distance <= most)
+        .min()
+        .map(|(_, similar)| similar)
+}
+
+/// Insertions, deletions, replacements and swaps of neighbours that make `b` of `a`.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let replace = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = replace.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(best);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}

@@ -1,0 +1,166 @@
+//! How far around the domain each statement is computed.
+//!
+//! Going backwards through the stencil, every read of a statement asks the statements before it for the value on its own
+//! extent, moved by the offset; a statement is computed on the union of what is asked of the targets it writes. Fields are
+//! asked for the domain by the caller.
+//!
+//! In a FORWARD or BACKWARD computation, a read of a level that was computed before asks *every* statement of the
+//! computation, also itself and later ones. The walk is repeated until nothing changes. A value that comes from further away
+//! with each level never ends; that is an error.
+
+use std::collections::HashMap;
+
+use super::GROWING_EXTENT;
+use super::access::Place;
+use crate::diagnostic::{Category, Diagnostic};
+use crate::grid::{Axis, Extent, Offset};
+use crate::ir::{Order, Stencil, Target};
+
+type Asked = HashMap<Target, Extent>;
+
+/// The horizontal extent of every top-level statement, per computation and section.
+///
+/// # Errors
+///
+/// Where an extent would grow with the number of levels.
+pub fn horizontal(
+    stencil: &Stencil,
+    places: &[Place],
+) -> Result<Vec<Vec<Vec<Extent>>>, Box<Diagnostic>> {
+    let mut extents: Vec<Vec<Vec<Extent>>> = (stencil.computations.iter())
+        .map(|computation| {
+            (computation.sections.iter())
+                .map(|section| vec![Extent::ZERO; section.body.len()])
+                .collect()
+        })
+        .collect();
+    // What the computations behind the current one ask for.
+    let mut asked = Asked::new();
+    for run in places.chunk_by(|a, b| a.computation == b.computation).rev() {
+        let n = run[0].computation;
+        computation(stencil, run, &mut asked, &mut extents[n])?;
+    }
+    Ok(extents)
+}
+
+/// Where a read of one statement finds its value.
+enum Source {
+    /// In the statements before.
+    Before,
+    /// In any statement of the computation, at an earlier level.
+    Carried,
+    /// In the computations before: this one has not reached the level yet.
+    Ahead,
+}
+
+fn source(stencil: &Stencil, order: Order, target: Target, offset: Offset) -> Source {
+    let up = match order {
+        Order::Parallel => return Source::Before,
+        Order::Forward => offset.along(Axis::K),
+        Order::Backward => -offset.along(Axis::K),
+    };
+    if up < 0 || !stencil.target_axes(target).contains(Axis::K) {
+        Source::Carried
+    } else if up == 0 {
+        Source::Before
+    } else {
+        Source::Ahead
+    }
+}
+
+fn computation(
+    stencil: &Stencil,
+    places: &[Place],
+    asked: &mut Asked,
+    extents: &mut [Vec<Extent>],
+) -> Result<(), Box<Diagnostic>> {
+    let order = stencil.computations[places[0].computation].order;
+    let statements: Vec<&[Place]> = places
+        .chunk_by(|a, b| (a.section, a.statement) == (b.section, b.statement))
+        .collect();
+    let mut carried = Asked::new();
+    for _ in 0..statements.len() + 2 {
+        let mut here = Asked::new();
+        let mut ahead = Asked::new();
+        let mut grown = false;
+        for statement in statements.iter().rev() {
+            let extent = (statement.iter().filter(|place| place.write))
+                .flat_map(|place| [&*asked, &here, &carried].map(|from| from.get(&place.target)))
+                .flatten()
+                .fold(Extent::ZERO, |all, one| all.union(*one));
+            extents[statement[0].section][statement[0].statement] = extent;
+            for read in statement.iter().filter(|place| !place.write) {
+                let at = shifted(extent, read.offset);
+                match source(stencil, order, read.target, read.offset) {
+                    Source::Before => add(&mut here, read.target, at),
+                    Source::Ahead => add(&mut ahead, read.target, at),
+                    Source::Carried => {
+                        add(&mut here, read.target, at);
+                        // `carried` is read by the next round only, so that this one sees one state.
+                        let known = carried.get(&read.target);
+                        grown |= known.is_none_or(|known| known.union(at) != *known);
+                    }
+                }
+            }
+        }
+        if !grown {
+            for (target, extent) in here.into_iter().chain(ahead) {
+                add(asked, target, extent);
+            }
+            return Ok(());
+        }
+        for statement in &statements {
+            let extent = extents[statement[0].section][statement[0].statement];
+            for read in statement.iter().filter(|place| !place.write) {
+                if let Source::Carried = source(stencil, order, read.target, read.offset) {
+                    add(&mut carried, read.target, shifted(extent, read.offset));
+                }
+            }
+        }
+    }
+    Err(Box::new(growing(stencil, places, order)))
+}
+
+fn shifted(extent: Extent, offset: Offset) -> Extent {
+    let [i, j, _] = extent.shifted(offset).0;
+    Extent::ZERO.union(Extent([i, j, (0, 0)]))
+}
+
+fn add(asked: &mut Asked, target: Target, extent: Extent) {
+    let known = asked.entry(target).or_insert(extent);
+    *known = known.union(extent);
+}
+
+fn growing(stencil: &Stencil, places: &[Place], order: Order) -> Diagnostic {
+    let written = |target| {
+        places
+            .iter()
+            .find(|place| place.write && place.target == target)
+    };
+    let reads = |place: &&Place| !place.write && written(place.target).is_some();
+    let sideways = |place: &&Place| !place.offset.is_vertical();
+    let carried = |place: &&Place| {
+        matches!(
+            source(stencil, order, place.target, place.offset),
+            Source::Carried
+        )
+    };
+    // The read most likely to be the one: a carried one from another column, else one from another column.
+    let culprit = (places.iter().filter(reads).filter(sideways).find(carried))
+        .or_else(|| places.iter().filter(reads).find(sideways))
+        .unwrap_or(&places[0]);
+    let name = stencil.target_name(culprit.target);
+    let mut error = Diagnostic::error(
+        GROWING_EXTENT,
+        Category::Definition,
+        culprit.span,
+        format!(
+            "`{name}` is needed from ever more distant columns, one step further with each level"
+        ),
+    )
+    .with_label("the level before had to be computed on a larger area");
+    if let Some(write) = written(culprit.target) {
+        error = error.with_secondary(write.span, "assigned in the same vertical loop here");
+    }
+    error.with_help("read neighbouring columns of fields that this computation does not assign")
+}

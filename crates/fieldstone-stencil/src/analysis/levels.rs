@@ -1,0 +1,463 @@
+//! Levels: how far accesses reach beyond the domain's ends along K, and which levels of a temporary are assigned.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use super::access::{Place, each_access};
+use super::{OVERLAP, READ_BEFORE_WRITE, TOO_FAR, UNWRITTEN_LEVEL};
+use crate::diagnostic::{Category, Diagnostic};
+use crate::grid::{Axis, Interval, Level, Offset};
+use crate::ir::{
+    Computation, Expr, ExprKind, Order, Section, Stencil, Stmt, StmtKind, Target, TempId,
+};
+use crate::source::Span;
+
+/// How far an access from the levels of `interval` reaches beyond the domain's ends, as in
+/// [`FieldInfo::extent`](super::FieldInfo::extent).
+pub fn reach(interval: Interval, offset: Offset) -> (i32, i32) {
+    let up = offset.along(Axis::K);
+    let lower = match interval.start.level {
+        Level::Start => -(interval.start.offset + up),
+        Level::End => 0,
+    };
+    let upper = match interval.end.level {
+        Level::Start => 0,
+        Level::End => interval.end.offset + up,
+    };
+    (lower, upper)
+}
+
+/// Levels a domain must have, see [`Analysis::min_levels`](super::Analysis::min_levels).
+pub fn min_levels(stencil: &Stencil, places: &[Place]) -> usize {
+    let intervals = stencil.computations.iter().map(for_intervals).max();
+    let accesses = (places.iter())
+        .map(|place| {
+            let section = &stencil.computations[place.computation].sections[place.section];
+            for_access(section.interval, place.offset)
+        })
+        .max();
+    intervals.max(accesses).unwrap_or(0).max(0) as usize
+}
+
+/// Levels for which no two intervals of a computation contradict each other.
+fn for_intervals(computation: &Computation) -> i32 {
+    let mut least = 0;
+    let (mut from_start, mut from_end) = (0, 0);
+    for Section { interval, .. } in &computation.sections {
+        let (start, end) = (interval.start, interval.end);
+        least = least.max(match (start.level, end.level) {
+            (Level::Start, Level::Start) => end.offset,
+            (Level::End, Level::End) => -start.offset,
+            (Level::Start, Level::End) => start.offset - end.offset,
+            (Level::End, Level::Start) => end.offset.max(-start.offset),
+        });
+        if end.level == Level::Start {
+            from_start = from_start.max(end.offset);
+        }
+        if start.level == Level::End {
+            from_end = from_end.max(-start.offset);
+        }
+    }
+    least.max(from_start + from_end)
+}
+
+/// Levels for which an access from one end of the domain does not leave it at the other.
+fn for_access(interval: Interval, offset: Offset) -> i32 {
+    let up = offset.along(Axis::K);
+    let mut least = 0;
+    if interval.start.level == Level::End && up < 0 {
+        least = least.max(-(interval.start.offset + up));
+    }
+    if interval.end.level == Level::Start && up > 0 {
+        least = least.max(interval.end.offset + up);
+    }
+    least
+}
+
+/// The largest offset and interval bound. No grid comes near it, and sums of many stay far from overflow.
+const FARTHEST: u32 = 1 << 16;
+
+/// Finds offsets and bounds that are too large to compute with.
+pub fn check_distances(stencil: &Stencil, places: &[Place]) -> Vec<Diagnostic> {
+    let too_far = |span, what| {
+        Diagnostic::error(TOO_FAR, Category::Unsupported, span, what)
+            .with_label(format!("at most {FARTHEST} points are supported"))
+    };
+    let sections = stencil.computations.iter().flat_map(|c| &c.sections);
+    let bounds = sections
+        .filter(|section| {
+            let Interval { start, end } = section.interval;
+            start.offset.unsigned_abs().max(end.offset.unsigned_abs()) > FARTHEST
+        })
+        .map(|section| too_far(section.span, "This interval's bounds are too large"));
+    let offsets = (places.iter())
+        .filter(|place| place.offset.0.iter().any(|n| n.unsigned_abs() > FARTHEST))
+        .map(|place| too_far(place.span, "This offset is too large"));
+    bounds.chain(offsets).collect()
+}
+
+/// A height at which both ends of the domain are far from each other, so that intervals relate as they do in every domain
+/// that is tall enough.
+fn tall(stencil: &Stencil) -> i64 {
+    let mut largest = 1;
+    for computation in &stencil.computations {
+        for section in &computation.sections {
+            let Interval { start, end } = section.interval;
+            largest = largest.max(i64::from(
+                start.offset.unsigned_abs().max(end.offset.unsigned_abs()),
+            ));
+            for stmt in &section.body {
+                each_access(stmt, &mut |_, offset, _, _| {
+                    largest = largest.max(i64::from(offset.along(Axis::K).unsigned_abs()));
+                });
+            }
+        }
+    }
+    4 * largest + 4
+}
+
+fn resolve(interval: Interval, levels: i64) -> Range<i64> {
+    let range = interval.resolve(levels as usize);
+    range.start as i64..range.end as i64
+}
+
+/// Finds intervals of one computation that overlap.
+pub fn check_overlap(stencil: &Stencil) -> Vec<Diagnostic> {
+    let levels = tall(stencil);
+    let mut errors = Vec::new();
+    for computation in &stencil.computations {
+        let mut ranges: Vec<(Range<i64>, &Section)> = (computation.sections.iter())
+            .map(|section| (resolve(section.interval, levels), section))
+            .filter(|(range, _)| !range.is_empty())
+            .collect();
+        ranges.sort_by_key(|(range, _)| range.start);
+        for pair in ranges.windows(2) {
+            let [(a, first), (b, second)] = pair else {
+                continue;
+            };
+            if a.end > b.start {
+                errors.push(
+                    Diagnostic::error(
+                        OVERLAP,
+                        Category::Definition,
+                        second.span,
+                        "Intervals of one computation overlap",
+                    )
+                    .with_label(format!("this covers {}", describe_range(b, levels)))
+                    .with_secondary(
+                        first.span,
+                        format!("and this {}", describe_range(a, levels)),
+                    )
+                    .with_help("make the intervals disjoint, or open a second `computation`"),
+                );
+            }
+        }
+    }
+    errors
+}
+
+/// A level in words, from the end of the domain that is nearer.
+fn describe(level: i64, levels: i64) -> String {
+    match level {
+        _ if level < levels / 2 => format!("level {level}"),
+        _ if level == levels => "the level above the last".to_string(),
+        _ if level > levels => format!("level {} above the last", level - levels + 1),
+        _ => format!("level {}", level - levels),
+    }
+}
+
+fn describe_range(range: &Range<i64>, levels: i64) -> String {
+    if range.end - range.start == 1 {
+        return describe(range.start, levels);
+    }
+    format!(
+        "{} to {}",
+        describe(range.start, levels),
+        describe(range.end - 1, levels)
+    )
+}
+
+/// Disjoint ranges of levels, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Levels(Vec<Range<i64>>);
+
+impl Levels {
+    fn add(&mut self, range: &Range<i64>) {
+        if range.is_empty() || self.first_missing(range.clone()).is_none() {
+            return;
+        }
+        let mut all = std::mem::take(&mut self.0);
+        all.push(range.clone());
+        all.sort_by_key(|range| range.start);
+        for range in all {
+            match self.0.last_mut() {
+                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+                _ => self.0.push(range),
+            }
+        }
+    }
+
+    /// The first level of `range` that is not in the set.
+    fn first_missing(&self, range: Range<i64>) -> Option<i64> {
+        let mut level = range.start;
+        for known in &self.0 {
+            if known.contains(&level) {
+                level = known.end;
+            }
+        }
+        (level < range.end).then_some(level)
+    }
+}
+
+/// Levels of temporaries that were written.
+#[derive(Clone, Debug, Default)]
+struct Written {
+    /// By any statement.
+    some: HashMap<TempId, Levels>,
+    /// By statements that write every point.
+    every: HashMap<TempId, Levels>,
+}
+
+impl Written {
+    fn add(&mut self, other: Written) {
+        for (mine, theirs) in [(&mut self.some, other.some), (&mut self.every, other.every)] {
+            for (id, levels) in theirs {
+                let mine = mine.entry(id).or_default();
+                levels.0.iter().for_each(|range| mine.add(range));
+            }
+        }
+    }
+}
+
+/// Checks that temporaries are written before they are read, and returns which may be read where they were not.
+///
+/// # Errors
+///
+/// Every temporary that is certainly read at a level that was not written.
+pub fn check_temporaries(stencil: &Stencil) -> Result<Vec<bool>, Vec<Diagnostic>> {
+    let levels = tall(stencil);
+    let mut check = Check {
+        stencil,
+        levels,
+        before: Written::default(),
+        uninitialised: vec![false; stencil.temporaries.len()],
+        reported: HashSet::new(),
+        errors: Vec::new(),
+    };
+    for computation in &stencil.computations {
+        check.computation(computation);
+    }
+    if check.errors.is_empty() {
+        Ok(check.uninitialised)
+    } else {
+        Err(check.errors)
+    }
+}
+
+struct Check<'a> {
+    stencil: &'a Stencil,
+    levels: i64,
+    /// Written by earlier computations.
+    before: Written,
+    uninitialised: Vec<bool>,
+    reported: HashSet<TempId>,
+    errors: Vec<Diagnostic>,
+}
+
+/// A place in a section, and what was written up to it.
+struct Here<'a> {
+    order: Order,
+    range: Range<i64>,
+    /// Written by the whole computation.
+    whole: &'a Written,
+    /// Written by this computation so far, conditional or not.
+    some: &'a mut HashMap<TempId, Levels>,
+    /// Written by the sections of this computation before.
+    every: &'a HashMap<TempId, Levels>,
+}
+
+impl Check<'_> {
+    fn computation(&mut self, computation: &Computation) {
+        let mut whole = Written::default();
+        let mut sections = Vec::new();
+        for section in &computation.sections {
+            let range = resolve(section.interval, self.levels);
+            let every = always_written(&section.body);
+            for id in &every {
+                whole.every.entry(*id).or_default().add(&range);
+            }
+            for stmt in &section.body {
+                each_access(stmt, &mut |target, _, write, _| {
+                    if let (Target::Temp(id), true) = (target, write) {
+                        whole.some.entry(id).or_default().add(&range);
+                    }
+                });
+            }
+            sections.push((section, range, every));
+        }
+        let mut some = HashMap::new();
+        let mut every: HashMap<TempId, Levels> = HashMap::new();
+        for (section, range, written) in sections {
+            let mut here = Here {
+                order: computation.order,
+                range: range.clone(),
+                whole: &whole,
+                some: &mut some,
+                every: &every,
+            };
+            self.block(&section.body, &mut here, &mut HashSet::new());
+            for id in written {
+                every.entry(id).or_default().add(&range);
+            }
+        }
+        self.before.add(whole);
+    }
+
+    /// Goes through statements; `sure` are the temporaries that every point has written in this section so far. Returns which
+    /// of them are new.
+    fn block(
+        &mut self,
+        body: &[Stmt],
+        here: &mut Here,
+        sure: &mut HashSet<TempId>,
+    ) -> HashSet<TempId> {
+        let mut new = HashSet::new();
+        for stmt in body {
+            match &stmt.kind {
+                StmtKind::Assign { target, value, .. } => {
+                    self.reads(value, here, sure);
+                    if let Target::Temp(id) = target {
+                        here.some.entry(*id).or_default().add(&here.range);
+                        if sure.insert(*id) {
+                            new.insert(*id);
+                        }
+                    }
+                }
+                StmtKind::If {
+                    condition,
+                    then,
+                    orelse,
+                } => {
+                    self.reads(condition, here, sure);
+                    // What a branch writes is sure inside of it only, unless both do.
+                    let [then, orelse] = [then, orelse].map(|branch| {
+                        let inside = self.block(branch, here, sure);
+                        inside.iter().for_each(|id| {
+                            sure.remove(id);
+                        });
+                        inside
+                    });
+                    for id in then.intersection(&orelse) {
+                        sure.insert(*id);
+                        new.insert(*id);
+                    }
+                }
+            }
+        }
+        new
+    }
+
+    fn reads(&mut self, expr: &Expr, here: &Here, sure: &HashSet<TempId>) {
+        expr.walk(|node| {
+            if let ExprKind::Access {
+                target: Target::Temp(id),
+                offset,
+            } = node.kind
+            {
+                self.read(id, offset, node.span, here, sure.contains(&id));
+            }
+        });
+    }
+
+    fn read(&mut self, id: TempId, offset: Offset, span: Span, here: &Here, sure: bool) {
+        let up = i64::from(offset.along(Axis::K));
+        let wanted = here.range.start + up..here.range.end + up;
+        let distance = match here.order {
+            Order::Parallel => 0,
+            Order::Forward => up,
+            Order::Backward => -up,
+        };
+        let (mut some, mut every) = (Levels::default(), Levels::default());
+        for (all, from) in [
+            (&mut some, self.before.some.get(&id)),
+            (&mut every, self.before.every.get(&id)),
+        ] {
+            from.into_iter()
+                .flat_map(|levels| &levels.0)
+                .for_each(|range| all.add(range));
+        }
+        let (more_some, more_every) = match distance {
+            0 => (here.some.get(&id), here.every.get(&id)),
+            _ if distance < 0 => (here.whole.some.get(&id), here.whole.every.get(&id)),
+            _ => (None, None),
+        };
+        for (all, from) in [(&mut some, more_some), (&mut every, more_every)] {
+            from.into_iter()
+                .flat_map(|levels| &levels.0)
+                .for_each(|range| all.add(range));
+        }
+        if sure && distance == 0 {
+            every.add(&here.range);
+        }
+        if let Some(level) = some.first_missing(wanted.clone()) {
+            if self.reported.insert(id) {
+                let error = self.unwritten(id, span, level, &some);
+                self.errors.push(error);
+            }
+        } else if every.first_missing(wanted).is_some() {
+            self.uninitialised[id.0 as usize] = true;
+        }
+    }
+
+    fn unwritten(&self, id: TempId, span: Span, level: i64, written: &Levels) -> Diagnostic {
+        let temporary = self.stencil.temporary(id);
+        let name = &temporary.name;
+        if written.0.is_empty() {
+            return Diagnostic::error(
+                READ_BEFORE_WRITE,
+                Category::Definition,
+                span,
+                format!("`{name}` is read before it is assigned"),
+            )
+            .with_label("no statement before this one assigns it")
+            .with_secondary(temporary.span, "assigned here")
+            .with_help("move the assignment up, or give the temporary a first value");
+        }
+        let assigned: Vec<String> = (written.0.iter())
+            .map(|range| describe_range(range, self.levels))
+            .collect();
+        Diagnostic::error(
+            UNWRITTEN_LEVEL,
+            Category::Definition,
+            span,
+            format!("`{name}` is read at a level at which it is not assigned"),
+        )
+        .with_label(format!("this reads {}", describe(level, self.levels)))
+        .with_secondary(
+            temporary.span,
+            format!("`{name}` has values at {} by then", assigned.join(", ")),
+        )
+        .with_help("read it in a smaller interval, or assign it in more intervals")
+    }
+}
+
+/// The temporaries that statements write whatever the conditions are.
+fn always_written(body: &[Stmt]) -> HashSet<TempId> {
+    let mut found = HashSet::new();
+    for stmt in body {
+        match &stmt.kind {
+            StmtKind::Assign {
+                target: Target::Temp(id),
+                ..
+            } => {
+                found.insert(*id);
+            }
+            StmtKind::Assign { .. } => {}
+            StmtKind::If { then, orelse, .. } => {
+                let (then, orelse) = (always_written(then), always_written(orelse));
+                found.extend(then.intersection(&orelse));
+            }
+        }
+    }
+    found
+}

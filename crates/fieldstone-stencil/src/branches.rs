@@ -1,0 +1,181 @@
+//! Splits `if` statements whose branches read neighbours that the same `if` assigns.
+//!
+//! Statements run one after the other over the whole domain, those in a branch like all others; but backends want to run an
+//! `if` at one point after the other. Where that would make a difference, the condition is kept in a temporary and every
+//! group of statements that may run point by point gets an `if` of its own:
+//!
+//! ```text
+//! if c:                        condition@1 = c
+//!     a = b          becomes   if condition@1:
+//!     d = a[1, 0, 0]               a = b
+//!                              if condition@1:
+//!                                  d = a[1, 0, 0]
+//! ```
+
+use std::collections::HashSet;
+
+use crate::analysis::access::{conditional_neighbour, each_access, is_neighbour};
+use crate::dtype::DType;
+use crate::grid::Offset;
+use crate::ir::{Expr, ExprKind, Order, Stencil, Stmt, StmtKind, Target, TempId, Temporary};
+
+/// Splits what has to be. Types must be resolved.
+pub fn split(mut stencil: Stencil) -> Stencil {
+    for computation in 0..stencil.computations.len() {
+        let order = stencil.computations[computation].order;
+        for section in 0..stencil.computations[computation].sections.len() {
+            let body = &stencil.computations[computation].sections[section].body;
+            if !body.iter().any(|stmt| needs_split(&stencil, order, stmt)) {
+                continue;
+            }
+            let body =
+                std::mem::take(&mut stencil.computations[computation].sections[section].body);
+            let mut out = Vec::with_capacity(body.len());
+            for stmt in body {
+                place(&mut stencil, order, stmt, &[], &mut out);
+            }
+            stencil.computations[computation].sections[section].body = out;
+        }
+    }
+    stencil
+}
+
+fn needs_split(stencil: &Stencil, order: Order, stmt: &Stmt) -> bool {
+    matches!(stmt.kind, StmtKind::If { .. })
+        && conditional_neighbour(stencil, order, stmt).is_some()
+}
+
+/// A condition that is kept in a temporary, and the branch it stands for.
+type Guard = (TempId, bool);
+
+/// Appends a statement that runs where all guards say so.
+fn place(stencil: &mut Stencil, order: Order, stmt: Stmt, guards: &[Guard], out: &mut Vec<Stmt>) {
+    if !needs_split(stencil, order, &stmt) {
+        out.push(guarded(vec![stmt], guards));
+        return;
+    }
+    let StmtKind::If {
+        condition,
+        then,
+        orelse,
+    } = stmt.kind
+    else {
+        return;
+    };
+    let temporary = TempId(stencil.temporaries.len() as u32);
+    stencil.temporaries.push(Temporary {
+        name: free_name(stencil),
+        dtype: Some(DType::Bool),
+        span: condition.span,
+    });
+    let target = Target::Temp(temporary);
+    let kept = Stmt {
+        span: condition.span,
+        kind: StmtKind::Assign {
+            target,
+            target_span: condition.span,
+            value: condition,
+        },
+    };
+    out.push(guarded(vec![kept], guards));
+    for (branch, holds) in [(then, true), (orelse, false)] {
+        let guards: Vec<Guard> = guards.iter().copied().chain([(temporary, holds)]).collect();
+        let mut group = Group::default();
+        for inner in branch {
+            if needs_split(stencil, order, &inner) {
+                group.close(&guards, out);
+                place(stencil, order, inner, &guards, out);
+                continue;
+            }
+            if !group.takes(stencil, order, &inner) {
+                group.close(&guards, out);
+            }
+            group.add(stencil, order, inner);
+        }
+        group.close(&guards, out);
+    }
+}
+
+fn free_name(stencil: &Stencil) -> String {
+    let taken: HashSet<&str> = stencil
+        .temporaries
+        .iter()
+        .map(|t| t.name.as_str())
+        .collect();
+    (1..)
+        .map(|n| format!("condition@{n}"))
+        .find(|name| !taken.contains(name.as_str()))
+        .unwrap_or_default()
+}
+
+/// Statements in an `if` for each guard.
+fn guarded(body: Vec<Stmt>, guards: &[Guard]) -> Stmt {
+    let mut body = body;
+    for (temporary, holds) in guards.iter().rev() {
+        let span = body[0].span;
+        let condition = Expr {
+            kind: ExprKind::Access {
+                target: Target::Temp(*temporary),
+                offset: Offset::ZERO,
+            },
+            dtype: Some(DType::Bool),
+            span,
+        };
+        let (then, orelse) = if *holds {
+            (body, Vec::new())
+        } else {
+            (Vec::new(), body)
+        };
+        body = vec![Stmt {
+            kind: StmtKind::If {
+                condition,
+                then,
+                orelse,
+            },
+            span,
+        }];
+    }
+    body.remove(0)
+}
+
+/// Statements of one branch that may run point by point.
+#[derive(Default)]
+struct Group {
+    body: Vec<Stmt>,
+    written: HashSet<Target>,
+    neighbours: HashSet<Target>,
+}
+
+impl Group {
+    fn takes(&self, stencil: &Stencil, order: Order, stmt: &Stmt) -> bool {
+        let mut fits = true;
+        each_access(stmt, &mut |target, offset, write, _| {
+            let conflict = if write {
+                self.neighbours.contains(&target)
+            } else {
+                is_neighbour(order, stencil.target_axes(target), offset)
+                    && self.written.contains(&target)
+            };
+            fits &= !conflict;
+        });
+        fits
+    }
+
+    fn add(&mut self, stencil: &Stencil, order: Order, stmt: Stmt) {
+        each_access(&stmt, &mut |target, offset, write, _| {
+            if write {
+                self.written.insert(target);
+            } else if is_neighbour(order, stencil.target_axes(target), offset) {
+                self.neighbours.insert(target);
+            }
+        });
+        self.body.push(stmt);
+    }
+
+    fn close(&mut self, guards: &[Guard], out: &mut Vec<Stmt>) {
+        let group = std::mem::take(self);
+        if !group.body.is_empty() {
+            out.push(guarded(group.body, guards));
+        }
+    }
+}

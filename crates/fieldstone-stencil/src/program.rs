@@ -1,0 +1,56 @@
+//! A stencil with everything that is known of it: what every backend starts from.
+
+use crate::analysis::{Analysis, analyse};
+use crate::branches;
+use crate::diagnostic::{Category, Code, Diagnostic, Diagnostics};
+use crate::ir::Stencil;
+use crate::types::{Precision, resolve};
+use crate::verify::verify;
+
+/// The IR breaks a rule of [`verify`]: a bug of whoever made it.
+pub const MALFORMED: Code = Code(450);
+
+/// A typed, verified and analysed stencil.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Program {
+    /// The stencil.
+    pub stencil: Stencil,
+    /// What follows from it.
+    pub analysis: Analysis,
+}
+
+impl Program {
+    /// Resolves types, splits branches, verifies and analyses.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with the stencil, as far as one pass can see it before the next needs it right.
+    pub fn new(stencil: Stencil, precision: Precision) -> Result<Program, Diagnostics> {
+        let sources = stencil.sources.clone();
+        Program::checked(stencil, precision).map_err(|diagnostics| Diagnostics {
+            diagnostics,
+            sources,
+        })
+    }
+
+    fn checked(stencil: Stencil, precision: Precision) -> Result<Program, Vec<Diagnostic>> {
+        // Before and after: a dangling id would not survive type resolution.
+        crate::verify::verify_ids(&stencil).map_err(malformed)?;
+        let stencil = branches::split(resolve(stencil, precision)?);
+        verify(&stencil).map_err(malformed)?;
+        let analysis = analyse(&stencil)?;
+        Ok(Program { stencil, analysis })
+    }
+}
+
+fn malformed(error: crate::verify::VerifyError) -> Vec<Diagnostic> {
+    vec![
+        Diagnostic::error(
+            MALFORMED,
+            Category::Unsupported,
+            error.span.unwrap_or_default(),
+            format!("This stencil's internal form is broken: {error}"),
+        )
+        .with_help("this is a bug in fieldstone; please report it with the stencil"),
+    ]
+}
