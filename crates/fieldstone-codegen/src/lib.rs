@@ -6,11 +6,15 @@
 //! | [`domain`], [`alias`] | whether a call's arrays hold its domain, and whether they overlap |
 //! | [`error`] | what can go wrong in a run |
 //! | [`math`], [`power`] | the rules of arithmetic and the functions of the language |
+//! | [`interpreter`] | the `debug` backend: step by step, with checks |
+//! | [`numpy`] | the `numpy` backend: NumPy text |
 pub mod alias;
 pub mod call;
 pub mod domain;
 pub mod error;
+pub mod interpreter;
 pub mod math;
+pub mod numpy;
 pub mod power;
 
 pub use error::RunError;

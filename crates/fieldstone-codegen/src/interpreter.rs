@@ -1,0 +1,329 @@
+//! The `debug` backend: runs a stencil as the language defines it, and checks every access.
+//!
+//! It is what the other backends are compared with, so it is kept simple: a statement runs over the whole domain (extended by
+//! what later statements read) before the next one starts, its value is computed everywhere before anything is stored, and
+//! nothing is fused, reordered or parallel. Arithmetic follows the table in [`crate::math`].
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`element`] | each element type as a Rust type, and what the operators do to it |
+//! | [`region`] | boxes of grid points, and the blocks they are evaluated in |
+//! | [`array`] | arguments and temporaries, with checked access |
+//! | [`expression`] | expressions as closures over the points of a block |
+
+mod array;
+mod element;
+mod expression;
+mod region;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use fieldstone_stencil::grid::{Axes, Axis, Extent};
+use fieldstone_stencil::ir::{Order, Stencil, Stmt, StmtKind, Target};
+use fieldstone_stencil::{Program, Span};
+
+use crate::call::Call;
+use crate::error::RunError;
+use array::Array;
+use element::{Element, dispatch};
+use expression::{State, Values, values};
+use region::{Block, Region};
+
+/// A stencil that runs step by step, with checks.
+pub struct Interpreter {
+    program: Arc<Program>,
+    computations: Vec<(Order, Vec<Section>)>,
+}
+
+struct Section {
+    interval: fieldstone_stencil::Interval,
+    statements: Vec<(Extent, Statement)>,
+}
+
+enum Statement {
+    Assign(Assign),
+    If {
+        condition: Values<bool>,
+        then: Vec<Statement>,
+        orelse: Vec<Statement>,
+    },
+}
+
+/// Evaluates a value on a region, where the mask holds, and stores it.
+type Assign =
+    Box<dyn Fn(&mut State, &Region, Option<&[bool]>) -> Result<(), RunError> + Send + Sync>;
+
+impl Interpreter {
+    /// Prepares a program.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::Unsupported`] for an operation that has no meaning on its type.
+    pub fn new(program: Arc<Program>) -> Result<Interpreter, RunError> {
+        let stencil = &program.stencil;
+        let mut computations = Vec::with_capacity(stencil.computations.len());
+        for (computation, extents) in stencil.computations.iter().zip(&program.analysis.extents) {
+            let mut sections = Vec::with_capacity(computation.sections.len());
+            for (section, extents) in computation.sections.iter().zip(extents) {
+                let statements = statements(&section.body, stencil)?;
+                sections.push(Section {
+                    interval: section.interval,
+                    statements: extents.iter().copied().zip(statements).collect(),
+                });
+            }
+            computations.push((computation.order, sections));
+        }
+        Ok(Interpreter {
+            program,
+            computations,
+        })
+    }
+
+    /// Runs the stencil once.
+    ///
+    /// # Errors
+    ///
+    /// For an access outside of an array, and for a temporary read where nothing was written. Fields may be partly written
+    /// by then.
+    ///
+    /// # Safety
+    ///
+    /// Every field of the call must describe memory that is valid for reads, and for writes where the stencil writes the
+    /// field, over all the points it says it covers, and that nobody else writes meanwhile.
+    pub unsafe fn run(&self, call: &Call) -> Result<(), RunError> {
+        self.check_arguments(call)?;
+        // SAFETY: forwarded to the caller.
+        let mut state = unsafe { self.state(call) };
+        for (order, sections) in &self.computations {
+            for section in sections {
+                let levels = section.interval.resolve(call.domain[2]);
+                match order {
+                    _ if levels.is_empty() => {}
+                    Order::Parallel => section.run_parallel(&mut state, call.domain, levels)?,
+                    Order::Forward => section.run_levels(&mut state, call.domain, levels)?,
+                    Order::Backward => section.run_levels(&mut state, call.domain, levels.rev())?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_arguments(&self, call: &Call) -> Result<(), RunError> {
+        let stencil = &self.program.stencil;
+        let expected_types = stencil.scalars.iter().map(|scalar| scalar.dtype);
+        let given_types = call.scalars.iter().map(|scalar| scalar.dtype);
+        if call.fields.len() == stencil.fields.len() && expected_types.eq(given_types) {
+            return Ok(());
+        }
+        let describe = |fields: usize, types: Vec<&str>| {
+            format!("{fields} fields and the scalars ({})", types.join(", "))
+        };
+        Err(RunError::Arguments {
+            stencil: stencil.name.clone(),
+            expected: describe(
+                stencil.fields.len(),
+                stencil.scalars.iter().map(|s| s.dtype.name()).collect(),
+            ),
+            given: describe(
+                call.fields.len(),
+                call.scalars.iter().map(|s| s.dtype.name()).collect(),
+            ),
+        })
+    }
+
+    /// # Safety
+    ///
+    /// As [`Interpreter::run`].
+    unsafe fn state(&self, call: &Call) -> State {
+        let stencil = &self.program.stencil;
+        let fields = stencil.fields.iter().zip(call.fields);
+        let temporaries = stencil
+            .temporaries
+            .iter()
+            .zip(&self.program.analysis.temporaries);
+        State {
+            fields: fields
+                // SAFETY: forwarded to the caller.
+                .map(|(field, argument)| unsafe { Array::argument(argument, field.axes) })
+                .collect(),
+            temporaries: temporaries
+                .map(|(temporary, info)| {
+                    let itemsize = temporary.dtype.expect("types are resolved").size();
+                    Array::temporary(itemsize, call.domain, info.extent)
+                })
+                .collect(),
+            scalars: call.scalars.iter().map(|scalar| scalar.bits).collect(),
+        }
+    }
+}
+
+impl Section {
+    /// Each statement on all levels, then the next.
+    fn run_parallel(
+        &self,
+        state: &mut State,
+        domain: [usize; 3],
+        levels: Range<usize>,
+    ) -> Result<(), RunError> {
+        let [i, j, _] = domain;
+        for (extent, statement) in &self.statements {
+            let levels = Region::new([0, 0, levels.start as i64], [i, j, levels.len()]);
+            statement.run(state, &levels.extended(*extent), None)?;
+        }
+        Ok(())
+    }
+
+    /// All statements on one level, then on the next.
+    fn run_levels(
+        &self,
+        state: &mut State,
+        [i, j, _]: [usize; 3],
+        levels: impl Iterator<Item = usize>,
+    ) -> Result<(), RunError> {
+        for level in levels {
+            let plane = Region::new([0, 0, level as i64], [i, j, 1]);
+            for (extent, statement) in &self.statements {
+                let [i, j, _] = extent.0;
+                statement.run(state, &plane.extended(Extent([i, j, (0, 0)])), None)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Statement {
+    fn run(
+        &self,
+        state: &mut State,
+        region: &Region,
+        mask: Option<&[bool]>,
+    ) -> Result<(), RunError> {
+        match self {
+            Statement::Assign(assign) => assign(state, region, mask),
+            Statement::If {
+                condition,
+                then,
+                orelse,
+            } => {
+                let holds = evaluate(condition, state, region, mask)?;
+                let within = |wanted: bool| -> Vec<bool> {
+                    let outer = |point: usize| mask.is_none_or(|mask| mask[point]);
+                    let points = holds.iter().enumerate();
+                    points
+                        .map(|(point, &holds)| holds == wanted && outer(point))
+                        .collect()
+                };
+                for (branch, mask) in [(then, within(true)), (orelse, within(false))] {
+                    for statement in branch {
+                        statement.run(state, region, Some(&mask))?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The values of an expression on a region, in the order of its blocks.
+fn evaluate<T: Element>(
+    expression: &Values<T>,
+    state: &State,
+    region: &Region,
+    mask: Option<&[bool]>,
+) -> Result<Vec<T>, RunError> {
+    let mut values = vec![T::default(); region.len()];
+    for Block { region, points } in region.blocks() {
+        let active = mask.map(|mask| &mask[points.clone()]);
+        expression(state, &region, active, &mut values[points])?;
+    }
+    Ok(values)
+}
+
+fn statements(body: &[Stmt], stencil: &Stencil) -> Result<Vec<Statement>, RunError> {
+    body.iter()
+        .map(|statement| match &statement.kind {
+            StmtKind::Assign {
+                target,
+                target_span,
+                value,
+            } => dispatch!(value.dtype(), T => {
+                let access = Access::new(stencil, *target, *target_span);
+                Ok(Statement::Assign(assign::<T>(access, values(value, stencil)?)))
+            }),
+            StmtKind::If {
+                condition,
+                then,
+                orelse,
+            } => Ok(Statement::If {
+                condition: values(condition, stencil)?,
+                then: statements(then, stencil)?,
+                orelse: statements(orelse, stencil)?,
+            }),
+        })
+        .collect()
+}
+
+fn assign<T: Element>(access: Access, value: Values<T>) -> Assign {
+    Box::new(move |state, region, mask| {
+        let values = evaluate(&value, state, region, mask)?;
+        let array = state.array_mut(access.target);
+        array.check(region, &access)?;
+        for Block { region, points } in region.blocks() {
+            let active = mask.map(|mask| &mask[points.clone()]);
+            array.scatter(&region, active, &values[points]);
+        }
+        Ok(())
+    })
+}
+
+/// What is accessed, and how to name it in an error.
+struct Access {
+    target: Target,
+    name: String,
+    axes: Axes,
+    place: String,
+}
+
+impl Access {
+    fn new(stencil: &Stencil, target: Target, span: Span) -> Access {
+        Access {
+            target,
+            name: stencil.target_name(target).to_owned(),
+            axes: stencil.target_axes(target),
+            place: place(stencil, span),
+        }
+    }
+
+    fn out_of_bounds(&self, index: [i64; 3], covered: [Range<i64>; 3]) -> RunError {
+        if let Target::Temp(_) = self.target {
+            return self.unwritten(index);
+        }
+        let along = |axis: Axis| {
+            let Range { start, end } = covered[axis.index()];
+            format!("{axis} {start}..{end}")
+        };
+        RunError::OutOfBounds {
+            place: self.place.clone(),
+            field: self.name.clone(),
+            index,
+            covers: self.axes.iter().map(along).collect::<Vec<_>>().join(", "),
+        }
+    }
+
+    fn unwritten(&self, index: [i64; 3]) -> RunError {
+        RunError::Unwritten {
+            place: self.place.clone(),
+            temporary: self.name.clone(),
+            index,
+        }
+    }
+}
+
+/// `file:line` of a span.
+fn place(stencil: &Stencil, span: Span) -> String {
+    match stencil.sources.locate(span) {
+        Some((file, location)) => format!("{file}:{}", location.line),
+        None => format!("stencil '{}'", stencil.name),
+    }
+}

@@ -1,0 +1,158 @@
+//! Arguments and temporaries, with checked access.
+
+use std::ops::Range;
+
+use fieldstone_stencil::{Axes, Extent};
+
+use super::Access;
+use super::element::Element;
+use super::region::Region;
+use crate::call::FieldArgument;
+use crate::error::RunError;
+
+/// Memory of a field or temporary, addressed by grid index.
+///
+/// Every address inside of `start..end` is valid for reads, and for writes if the stencil writes the field; addresses need
+/// no alignment.
+pub(super) struct Array {
+    /// Address of index `(0, 0, 0)`, which need not be inside of the array.
+    origin: *mut u8,
+    /// Bytes; 0 along axes the array does not have.
+    strides: [isize; 3],
+    start: [i64; 3],
+    end: [i64; 3],
+    axes: Axes,
+    /// Of a temporary: its memory, and which points were written.
+    own: Option<Own>,
+}
+
+struct Own {
+    _memory: Vec<u8>,
+    written: Vec<bool>,
+}
+
+impl Array {
+    /// # Safety
+    ///
+    /// The argument's pointer must be valid over all the points it says it covers, as long as the array lives.
+    pub(super) unsafe fn argument(argument: &FieldArgument, axes: Axes) -> Array {
+        Array {
+            origin: argument.pointer,
+            strides: argument.strides,
+            start: argument.lower.map(|points| -(points as i64)),
+            end: argument.upper.map(|points| points as i64),
+            axes,
+            own: None,
+        }
+    }
+
+    /// Zeros on the domain and `extent` around it, none of them written.
+    pub(super) fn temporary(itemsize: usize, domain: [usize; 3], extent: Extent) -> Array {
+        let region = Region::new([0; 3], domain).extended(extent);
+        let [i, j, _] = region.shape;
+        let strides = [1, i, i * j].map(|points| (points * itemsize) as isize);
+        let mut memory = vec![0; region.len() * itemsize];
+        let origin: isize = (0..3).map(|n| -region.start[n] as isize * strides[n]).sum();
+        Array {
+            origin: memory.as_mut_ptr().wrapping_offset(origin),
+            strides,
+            start: region.start,
+            end: region.end(),
+            axes: Axes::IJK,
+            own: Some(Own {
+                _memory: memory,
+                written: vec![false; region.len()],
+            }),
+        }
+    }
+
+    /// An error where `region` leaves the array along an axis it has.
+    pub(super) fn check(&self, region: &Region, access: &Access) -> Result<(), RunError> {
+        if region.len() == 0 {
+            return Ok(());
+        }
+        for axis in self.axes.iter() {
+            let n = axis.index();
+            if region.start[n] < self.start[n] || region.end()[n] > self.end[n] {
+                let mut index = region.start;
+                if region.start[n] >= self.start[n] {
+                    index[n] = index[n].max(self.end[n]);
+                }
+                return Err(access.out_of_bounds(index, self.covered()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a region, after checking that it lies inside and, where `active`, was written.
+    pub(super) fn gather<T: Element>(
+        &self,
+        region: &Region,
+        access: &Access,
+        active: Option<&[bool]>,
+        values: &mut [T],
+    ) -> Result<(), RunError> {
+        self.check(region, access)?;
+        let points = region.shape[0];
+        for (row, first) in region.rows().enumerate() {
+            let row = row * points..(row + 1) * points;
+            if let Some(own) = &self.own {
+                let begin = self.position(first);
+                let written = &own.written[begin..begin + points];
+                let active = active.map(|active| &active[row.clone()]);
+                if let Some(point) = first_unwritten(written, active) {
+                    let [i, j, k] = first;
+                    return Err(access.unwritten([i + point as i64, j, k]));
+                }
+            }
+            let address = self.address(first);
+            for (point, value) in values[row].iter_mut().enumerate() {
+                let address = address.wrapping_offset(point as isize * self.strides[0]);
+                // SAFETY: the region was checked to lie inside of the array.
+                *value = unsafe { T::read(address) };
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a region that was checked to lie inside, where `active`.
+    pub(super) fn scatter<T: Element>(
+        &mut self,
+        region: &Region,
+        active: Option<&[bool]>,
+        values: &[T],
+    ) {
+        for (point, (index, value)) in region.points().zip(values).enumerate() {
+            if active.is_none_or(|active| active[point]) {
+                // SAFETY: the caller checked that the region lies inside of the array.
+                unsafe { T::write(self.address(index), *value) };
+                let position = self.position(index);
+                if let Some(own) = &mut self.own {
+                    own.written[position] = true;
+                }
+            }
+        }
+    }
+
+    fn address(&self, index: [i64; 3]) -> *mut u8 {
+        let bytes: isize = (0..3).map(|n| index[n] as isize * self.strides[n]).sum();
+        self.origin.wrapping_offset(bytes)
+    }
+
+    /// Number of a point, I fastest.
+    fn position(&self, index: [i64; 3]) -> usize {
+        let along = |n: usize| (index[n] - self.start[n]) as usize;
+        let points = |n: usize| (self.end[n] - self.start[n]) as usize;
+        along(0) + points(0) * (along(1) + points(1) * along(2))
+    }
+
+    fn covered(&self) -> [Range<i64>; 3] {
+        std::array::from_fn(|n| self.start[n]..self.end[n])
+    }
+}
+
+/// The first active point that was not written.
+fn first_unwritten(written: &[bool], active: Option<&[bool]>) -> Option<usize> {
+    let is_active = |point: usize| active.is_none_or(|active| active[point]);
+    (0..written.len()).find(|&point| !written[point] && is_active(point))
+}

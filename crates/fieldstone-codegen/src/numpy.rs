@@ -1,0 +1,331 @@
+//! The `numpy` backend: a stencil as the text of a Python module that needs NumPy only.
+//!
+//! The text is meant to be read. [`emit`] writes one statement of Python per statement of the stencil, under a comment with
+//! the line it comes from, with whole boxes as operands: all levels at once in `PARALLEL`, one level after the other else.
+//!
+//! Every operation has the type it has in the IR, so `+ - * /`, comparisons, `sqrt`, small integer powers and all operations
+//! on integers give the same bits as the interpreter; `min` and `max` do too, except for the sign of a zero. Other functions
+//! are NumPy's own.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`expression`] | expressions as Python text |
+//! | [`names`] | names that are free in Python for those of the stencil |
+//! | `*.py` | the Python functions a text may need |
+
+mod expression;
+mod names;
+
+use std::fmt::Write;
+
+use fieldstone_stencil::grid::{Axes, Bound, Extent, Interval, Level};
+use fieldstone_stencil::ir::{Computation, ExprKind, Order, Section, Stencil, Stmt, StmtKind};
+use fieldstone_stencil::{Program, Span};
+
+use expression::Writer;
+use names::Names;
+
+/// The text of a self-contained Python module with one function: `NAME(*fields, *scalars, *, domain, origins)`.
+///
+/// Fields and scalars are in the order of the stencil's lists. A field is an array along the axes of the field, in the order
+/// I, J, K; `origins` maps the name of each field to the index of the first point of the domain in that array; `domain` is
+/// the number of points along I, J, K.
+pub fn emit(program: &Program) -> String {
+    let mut text = Text::new(program);
+    text.function();
+    text.module()
+}
+
+struct Text<'a> {
+    program: &'a Program,
+    writer: Writer<'a>,
+    /// The function.
+    lines: String,
+    depth: usize,
+    /// The box that is set where the text stands.
+    current_box: Option<String>,
+    masks: usize,
+}
+
+impl<'a> Text<'a> {
+    fn new(program: &'a Program) -> Text<'a> {
+        let stencil = &program.stencil;
+        Text {
+            program,
+            writer: Writer::new(stencil, Names::new(stencil)),
+            lines: String::new(),
+            depth: 0,
+            current_box: None,
+            masks: 0,
+        }
+    }
+
+    fn stencil(&self) -> &'a Stencil {
+        &self.program.stencil
+    }
+
+    fn line(&mut self, line: impl AsRef<str>) {
+        let line = line.as_ref();
+        let indent = if line.is_empty() { 0 } else { 4 * self.depth };
+        let _ = writeln!(self.lines, "{:indent$}{line}", "");
+    }
+
+    fn module(self) -> String {
+        let mut module = format!(
+            "\"\"\"Stencil '{}' in NumPy.\"\"\"\n\n",
+            self.stencil().name
+        );
+        let functions = self.writer.functions();
+        if functions.iter().any(|function| function.contains("math.")) {
+            module.push_str("import math\n\n");
+        }
+        module.push_str("import numpy as np\n\n\n");
+        for function in functions {
+            module.push_str(function);
+            module.push_str("\n\n");
+        }
+        module + &self.lines
+    }
+
+    fn function(&mut self) {
+        let stencil = self.stencil();
+        let fields = stencil.fields.iter().map(|field| &field.name);
+        let scalars = stencil.scalars.iter().map(|scalar| &scalar.name);
+        let params: Vec<_> = fields
+            .chain(scalars)
+            .map(|name| self.writer.names.of_parameter(name).to_owned())
+            .chain(["*", "domain", "origins"].map(str::to_owned))
+            .collect();
+        self.line(format!("def {}({}):", stencil.name, params.join(", ")));
+        self.depth += 1;
+        self.line("ni, nj, nk = domain");
+        for field in &stencil.fields {
+            let name = self.writer.names.of_parameter(&field.name);
+            let axes = match field.axes {
+                Axes::IJK => String::new(),
+                axes => format!(", \"{axes}\""),
+            };
+            self.line(format!(
+                "{name} = _Field({name}, origins[\"{}\"]{axes})",
+                field.name
+            ));
+        }
+        for scalar in &stencil.scalars {
+            let name = self.writer.names.of_parameter(&scalar.name);
+            self.line(format!(
+                "{name} = {}({name})",
+                expression::numpy_type(scalar.dtype)
+            ));
+        }
+        let infos = &self.program.analysis.temporaries;
+        for (index, (temporary, info)) in stencil.temporaries.iter().zip(infos).enumerate() {
+            let name = self.writer.names.of_temporary(index);
+            let dtype = expression::numpy_type(temporary.dtype.expect("types are resolved"));
+            self.line(format!(
+                "{name} = _Field.zeros({dtype}, domain, {})",
+                info.extent
+            ));
+        }
+        self.line("with np.errstate(all=\"ignore\"):");
+        self.depth += 1;
+        for (computation, extents) in stencil
+            .computations
+            .iter()
+            .zip(&self.program.analysis.extents)
+        {
+            self.computation(computation, extents);
+        }
+        let mut sections = stencil
+            .computations
+            .iter()
+            .flat_map(|computation| &computation.sections);
+        if sections.all(|section| section.body.is_empty()) {
+            self.line("pass");
+        }
+        self.depth -= 2;
+    }
+
+    fn computation(&mut self, computation: &Computation, extents: &[Vec<Extent>]) {
+        for (section, extents) in computation.sections.iter().zip(extents) {
+            self.section(computation.order, section, extents);
+        }
+    }
+
+    fn section(&mut self, order: Order, section: &Section, extents: &[Extent]) {
+        let name = match order {
+            Order::Parallel => "PARALLEL",
+            Order::Forward => "FORWARD",
+            Order::Backward => "BACKWARD",
+        };
+        self.line(format!("# {name}, levels {}", section.interval));
+        if section.body.is_empty() {
+            return;
+        }
+        let (begin, end) = self.levels(section.interval);
+        let levels = match order {
+            Order::Parallel => (begin, end),
+            Order::Forward | Order::Backward => {
+                let range = match order {
+                    Order::Backward => format!("reversed(range({begin}, {end}))"),
+                    _ => format!("range({begin}, {end})"),
+                };
+                self.line(format!("for k in {range}:"));
+                self.depth += 1;
+                ("k".to_owned(), "k + 1".to_owned())
+            }
+        };
+        self.current_box = None;
+        for (statement, extent) in section.body.iter().zip(extents) {
+            let mut extent = *extent;
+            if order != Order::Parallel {
+                extent.0[2] = (0, 0);
+            }
+            self.comment(statement);
+            self.set_box(&levels, extent);
+            self.statement(statement, None);
+        }
+        if order != Order::Parallel {
+            self.depth -= 1;
+        }
+        self.current_box = None;
+    }
+
+    /// First and one past the last level, cut to the domain where the interval may leave it.
+    fn levels(&self, interval: Interval) -> (String, String) {
+        let least = self.program.analysis.min_levels as i64;
+        let level = |bound: Bound| match bound.level {
+            Level::Start if i64::from(bound.offset) <= least => bound.offset.max(0).to_string(),
+            Level::Start => format!("min({}, nk)", bound.offset),
+            Level::End if bound.offset >= 0 => "nk".to_owned(),
+            Level::End if -i64::from(bound.offset) <= least => format!("nk - {}", -bound.offset),
+            Level::End => format!("max(nk - {}, 0)", -bound.offset),
+        };
+        (level(interval.start), level(interval.end))
+    }
+
+    fn set_box(&mut self, (begin, end): &(String, String), extent: Extent) {
+        let [i, j, k] = extent.0;
+        let horizontal = |(lower, upper): (i32, i32), points: &str| {
+            format!("({}, {})", -lower, shifted(points, upper))
+        };
+        let text = format!(
+            "_Box(({}, {}, ({}, {})))",
+            horizontal(i, "ni"),
+            horizontal(j, "nj"),
+            shifted(begin, -k.0),
+            shifted(end, k.1)
+        );
+        if self.current_box.as_ref() != Some(&text) {
+            self.line(format!("box = {text}"));
+            self.current_box = Some(text);
+        }
+    }
+
+    fn statement(&mut self, statement: &Stmt, mask: Option<&str>) {
+        match &statement.kind {
+            StmtKind::Assign { target, value, .. } => {
+                let target = self.writer.names.of_target(*target).to_owned();
+                let value = self.writer.expression(value);
+                self.line(match mask {
+                    None => format!("{target}[box] = {value}"),
+                    Some(mask) => format!("np.copyto({target}[box], {value}, where={mask})"),
+                });
+            }
+            StmtKind::If {
+                condition,
+                then,
+                orelse,
+            } => {
+                let value = self.writer.expression(condition);
+                if !expression::reads_fields(condition) {
+                    self.line(format!("if {value}:"));
+                    self.branch(then, mask);
+                    if !orelse.is_empty() {
+                        self.line("else:");
+                        self.branch(orelse, mask);
+                    }
+                    return;
+                }
+                self.masks += 1;
+                let number = self.masks;
+                let holds = format!("mask{number}");
+                self.line(match &condition.kind {
+                    // A view would change with the field.
+                    ExprKind::Access { .. } => format!("{holds} = np.copy({value})"),
+                    _ => format!("{holds} = {value}"),
+                });
+                let within = |condition: String| match mask {
+                    None => condition,
+                    Some(mask) => format!("{mask} & {condition}"),
+                };
+                self.masked(then, within(holds.clone()), &format!("then{number}"));
+                self.masked(
+                    orelse,
+                    within(format!("~{holds}")),
+                    &format!("else{number}"),
+                );
+            }
+        }
+    }
+
+    fn branch(&mut self, body: &[Stmt], mask: Option<&str>) {
+        self.depth += 1;
+        for statement in body {
+            self.comment(statement);
+            self.statement(statement, mask);
+        }
+        if body.is_empty() {
+            self.line("pass");
+        }
+        self.depth -= 1;
+    }
+
+    fn masked(&mut self, body: &[Stmt], mask: String, name: &str) {
+        if body.is_empty() {
+            return;
+        }
+        let is_name = mask.chars().all(|c| c.is_ascii_alphanumeric());
+        if !is_name {
+            self.line(format!("{name} = {mask}"));
+        }
+        let mask = if is_name { &mask } else { name };
+        for statement in body {
+            self.comment(statement);
+            self.statement(statement, Some(mask));
+        }
+    }
+
+    /// File, line and text of a statement; of an `if`, its condition.
+    fn comment(&mut self, statement: &Stmt) {
+        let (span, before) = match &statement.kind {
+            StmtKind::Assign { .. } => (statement.span, ""),
+            StmtKind::If { condition, .. } => (condition.span, "if "),
+        };
+        if let Some(text) = self.source(span) {
+            let (place, code) = text;
+            self.line(format!("# {place}: {before}{code}"));
+        }
+    }
+
+    fn source(&self, span: Span) -> Option<(String, String)> {
+        let sources = &self.stencil().sources;
+        let (file, location) = sources.locate(span)?;
+        let file = file.rsplit('/').next().unwrap_or(file);
+        let text = sources
+            .get(span.source)?
+            .text
+            .get(span.start as usize..span.end as usize)?;
+        let code = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        Some((format!("{file}:{}", location.line), code))
+    }
+}
+
+/// `points` levels or points, `by` further.
+fn shifted(points: &str, by: i32) -> String {
+    match (points.parse::<i32>(), by) {
+        (Ok(number), _) => (number + by).to_string(),
+        (_, 0) => points.to_owned(),
+        (_, by) if by < 0 => format!("{points} - {}", -by),
+        (_, by) => format!("{points} + {by}"),
+    }
+}

@@ -1,0 +1,342 @@
+//! Expressions as Python text.
+
+use std::collections::BTreeMap;
+
+use fieldstone_stencil::ir::{
+    BinaryOp, Builtin, CompareOp, Expr, ExprKind, Literal, Stencil, UnaryOp,
+};
+use fieldstone_stencil::{DType, Offset};
+
+use super::names::Names;
+use crate::power;
+
+/// How strongly Python binds the parts of a text, as in its reference's table.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Binding {
+    Comparison,
+    Or,
+    Xor,
+    And,
+    Shift,
+    Sum,
+    Product,
+    Sign,
+    Atom,
+}
+
+impl Binding {
+    /// What a right operand must have, so that it is not taken for a part of the operation.
+    fn tighter(self) -> Binding {
+        match self {
+            Binding::Comparison => Binding::Or,
+            Binding::Or => Binding::Xor,
+            Binding::Xor => Binding::And,
+            Binding::And => Binding::Shift,
+            Binding::Shift => Binding::Sum,
+            Binding::Sum => Binding::Product,
+            Binding::Product => Binding::Sign,
+            Binding::Sign | Binding::Atom => Binding::Atom,
+        }
+    }
+}
+
+/// Text and how strongly it binds.
+struct Piece(String, Binding);
+
+impl Piece {
+    fn atom(text: impl Into<String>) -> Piece {
+        Piece(text.into(), Binding::Atom)
+    }
+
+    /// The text, in parentheses where it binds less than wanted.
+    fn at_least(self, wanted: Binding) -> String {
+        if self.1 >= wanted {
+            self.0
+        } else {
+            format!("({})", self.0)
+        }
+    }
+}
+
+/// Writes expressions, and remembers which Python functions they need.
+pub(super) struct Writer<'a> {
+    stencil: &'a Stencil,
+    pub(super) names: Names,
+    functions: BTreeMap<usize, &'static str>,
+}
+
+/// Python functions by name, each after those it calls.
+const FUNCTIONS: [(&str, &str); 9] = [
+    ("_Field", include_str!("preamble.py")),
+    ("_reciprocal", include_str!("reciprocal.py")),
+    ("_power", include_str!("power.py")),
+    ("_integer_power", include_str!("integer_power.py")),
+    ("_integer", include_str!("integer.py")),
+    (
+        "_round_away_from_zero",
+        include_str!("round_away_from_zero.py"),
+    ),
+    ("_gamma", include_str!("gamma.py")),
+    ("_erf", include_str!("erf.py")),
+    ("_erfc", include_str!("erfc.py")),
+];
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(stencil: &'a Stencil, names: Names) -> Writer<'a> {
+        let mut writer = Writer {
+            stencil,
+            names,
+            functions: BTreeMap::new(),
+        };
+        writer.require("_Field");
+        writer
+    }
+
+    /// Texts of the functions that are needed.
+    pub(super) fn functions(&self) -> Vec<&'static str> {
+        self.functions.values().copied().collect()
+    }
+
+    /// A typed expression, as the right side of an assignment or an argument.
+    pub(super) fn expression(&mut self, expr: &Expr) -> String {
+        self.piece(expr).0
+    }
+
+    fn require(&mut self, name: &'static str) -> &'static str {
+        if let Some(index) = FUNCTIONS.iter().position(|(known, _)| *known == name) {
+            self.functions.insert(index, FUNCTIONS[index].1);
+        }
+        name
+    }
+
+    fn piece(&mut self, expr: &Expr) -> Piece {
+        match &expr.kind {
+            ExprKind::Literal(literal) => {
+                let number = number(*literal, expr.dtype());
+                Piece::atom(format!("{}({number})", numpy_type(expr.dtype())))
+            }
+            ExprKind::Scalar(id) => {
+                Piece::atom(self.names.of_parameter(&self.stencil.scalar(*id).name))
+            }
+            ExprKind::Access { target, offset } => {
+                let name = self.names.of_target(*target);
+                Piece::atom(match *offset {
+                    Offset::ZERO => format!("{name}[box]"),
+                    Offset([i, j, k]) => format!("{name}[box + ({i}, {j}, {k})]"),
+                })
+            }
+            ExprKind::Unary(operation, operand) => {
+                let sign = match operation {
+                    UnaryOp::Neg => '-',
+                    UnaryOp::Not | UnaryOp::Invert => '~',
+                };
+                Piece(
+                    format!("{sign}{}", self.piece(operand).at_least(Binding::Sign)),
+                    Binding::Sign,
+                )
+            }
+            ExprKind::Binary(operation, left, right) => self.binary(*operation, left, right),
+            ExprKind::Compare(operation, left, right) => {
+                let sign = match operation {
+                    CompareOp::Eq => "==",
+                    CompareOp::Ne => "!=",
+                    CompareOp::Lt => "<",
+                    CompareOp::Le => "<=",
+                    CompareOp::Gt => ">",
+                    CompareOp::Ge => ">=",
+                };
+                // Python would chain comparisons, so neither side may be one.
+                let (left, right) = self.operands(left, right);
+                let (left, right) = (left.at_least(Binding::Or), right.at_least(Binding::Or));
+                Piece(format!("{left} {sign} {right}"), Binding::Comparison)
+            }
+            ExprKind::Select(condition, then, orelse) => {
+                self.call("np.where", &[condition, then, orelse])
+            }
+            ExprKind::Call(builtin, operands) => self.builtin(*builtin, operands),
+            ExprKind::Cast(operand) => self.cast(operand, expr.dtype()),
+        }
+    }
+
+    fn binary(&mut self, operation: BinaryOp, left: &Expr, right: &Expr) -> Piece {
+        let (sign, binding) = match operation {
+            BinaryOp::Add => ("+", Binding::Sum),
+            BinaryOp::Sub => ("-", Binding::Sum),
+            BinaryOp::Mul => ("*", Binding::Product),
+            BinaryOp::Div => ("/", Binding::Product),
+            BinaryOp::FloorDiv => ("//", Binding::Product),
+            BinaryOp::Mod => ("%", Binding::Product),
+            BinaryOp::And | BinaryOp::BitAnd => ("&", Binding::And),
+            BinaryOp::Or | BinaryOp::BitOr => ("|", Binding::Or),
+            BinaryOp::BitXor => ("^", Binding::Xor),
+            BinaryOp::Pow => return self.power(left, right),
+            BinaryOp::ShiftLeft => return self.shift("<<", left, right),
+            BinaryOp::ShiftRight => return self.shift(">>", left, right),
+        };
+        let (left, right) = self.operands(left, right);
+        let (left, right) = (left.at_least(binding), right.at_least(binding.tighter()));
+        Piece(format!("{left} {sign} {right}"), binding)
+    }
+
+    /// Both operands of an operator. A number beside something else may stand as it is: it takes the other's type.
+    fn operands(&mut self, left: &Expr, right: &Expr) -> (Piece, Piece) {
+        match (bare_number(left), bare_number(right)) {
+            (Some(number), None) => (number, self.piece(right)),
+            (None, Some(number)) => (self.piece(left), number),
+            _ => (self.piece(left), self.piece(right)),
+        }
+    }
+
+    /// The count is taken modulo the width of the type.
+    fn shift(&mut self, sign: &str, value: &Expr, count: &Expr) -> Piece {
+        let width = 8 * value.dtype().size() as i64;
+        let count = match &count.kind {
+            ExprKind::Literal(Literal::Int(count)) => {
+                format!("{}({})", numpy_type(value.dtype()), count.rem_euclid(width))
+            }
+            _ => {
+                let count = self.piece(count).at_least(Binding::And);
+                format!("({count} & {})", width - 1)
+            }
+        };
+        let value = self.piece(value).at_least(Binding::Shift);
+        Piece(format!("{value} {sign} {count}"), Binding::Shift)
+    }
+
+    fn power(&mut self, base: &Expr, exponent: &Expr) -> Piece {
+        if power::plan_of(exponent).is_some() {
+            self.require("_reciprocal");
+            let function = self.require("_power");
+            let exponent = power::literal_exponent(exponent).unwrap_or_default();
+            let base = self.expression(base);
+            return Piece::atom(format!("{function}({base}, {exponent})"));
+        }
+        if base.dtype().is_float() {
+            return self.call("np.power", &[base, exponent]);
+        }
+        self.require("_reciprocal");
+        let function = self.require("_integer_power");
+        self.call(function, &[base, exponent])
+    }
+
+    fn call(&mut self, function: &str, operands: &[&Expr]) -> Piece {
+        let operands: Vec<_> = operands
+            .iter()
+            .map(|operand| self.expression(operand))
+            .collect();
+        Piece::atom(format!("{function}({})", operands.join(", ")))
+    }
+
+    fn builtin(&mut self, builtin: Builtin, operands: &[Expr]) -> Piece {
+        use Builtin::*;
+        let is_float = operands[0].dtype().is_float();
+        let function = match builtin {
+            Mod => return self.binary(BinaryOp::Mod, &operands[0], &operands[1]),
+            Pow => return self.power(&operands[0], &operands[1]),
+            Floor | Ceil | Trunc | Round | RoundAwayFromZero if !is_float => {
+                return self.piece(&operands[0]);
+            }
+            Abs => "np.abs",
+            Min => "np.minimum",
+            Max => "np.maximum",
+            Sin => "np.sin",
+            Cos => "np.cos",
+            Tan => "np.tan",
+            Asin => "np.arcsin",
+            Acos => "np.arccos",
+            Atan => "np.arctan",
+            Sinh => "np.sinh",
+            Cosh => "np.cosh",
+            Tanh => "np.tanh",
+            Asinh => "np.arcsinh",
+            Acosh => "np.arccosh",
+            Atanh => "np.arctanh",
+            Sqrt => "np.sqrt",
+            Exp => "np.exp",
+            Log => "np.log",
+            Log10 => "np.log10",
+            Gamma => self.require("_gamma"),
+            Cbrt => "np.cbrt",
+            IsFinite => "np.isfinite",
+            IsInf => "np.isinf",
+            IsNan => "np.isnan",
+            Floor => "np.floor",
+            Ceil => "np.ceil",
+            Trunc => "np.trunc",
+            Erf => self.require("_erf"),
+            Erfc => self.require("_erfc"),
+            Round => "np.rint",
+            RoundAwayFromZero => self.require("_round_away_from_zero"),
+        };
+        self.call(function, &operands.iter().collect::<Vec<_>>())
+    }
+
+    fn cast(&mut self, operand: &Expr, dtype: DType) -> Piece {
+        if operand.dtype().is_float() && dtype.is_int() {
+            let function = self.require("_integer");
+            let operand = self.expression(operand);
+            return Piece::atom(format!("{function}({operand}, {})", numpy_type(dtype)));
+        }
+        let operand = self.piece(operand).at_least(Binding::Atom);
+        Piece::atom(format!("{operand}.astype({})", numpy_type(dtype)))
+    }
+}
+
+/// NumPy's name of a type.
+pub(super) fn numpy_type(dtype: DType) -> String {
+    match dtype {
+        DType::Bool => "np.bool_".to_owned(),
+        _ => format!("np.{dtype}"),
+    }
+}
+
+/// Whether a value differs from point to point.
+pub(super) fn reads_fields(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Literal(_) | ExprKind::Scalar(_) => false,
+        ExprKind::Access { .. } => true,
+        ExprKind::Unary(_, operand) | ExprKind::Cast(operand) => reads_fields(operand),
+        ExprKind::Binary(_, left, right) | ExprKind::Compare(_, left, right) => {
+            reads_fields(left) || reads_fields(right)
+        }
+        ExprKind::Select(condition, then, orelse) => [condition, then, orelse]
+            .into_iter()
+            .any(|operand| reads_fields(operand)),
+        ExprKind::Call(_, operands) => operands.iter().any(reads_fields),
+    }
+}
+
+/// A literal as the Python number that means the same beside an operand of its type.
+fn bare_number(expr: &Expr) -> Option<Piece> {
+    let ExprKind::Literal(literal) = expr.kind else {
+        return None;
+    };
+    let text = number(literal, expr.dtype());
+    let binding = if text.starts_with('-') {
+        Binding::Sign
+    } else {
+        Binding::Atom
+    };
+    Some(Piece(text, binding))
+}
+
+/// A number of a type as Python text.
+fn number(literal: Literal, dtype: DType) -> String {
+    let real = match literal {
+        Literal::Bool(value) => f64::from(u8::from(value)),
+        Literal::Int(value) => value as f64,
+        Literal::Float(value) => value,
+    };
+    match (dtype, literal) {
+        (DType::Bool, _) => if real != 0.0 { "True" } else { "False" }.to_owned(),
+        (DType::Float32 | DType::Float64, _) if real.is_nan() => "np.nan".to_owned(),
+        (DType::Float32 | DType::Float64, _) if real.is_infinite() => {
+            if real > 0.0 { "np.inf" } else { "-np.inf" }.to_owned()
+        }
+        (DType::Float32 | DType::Float64, _) => format!("{real:?}"),
+        (_, Literal::Int(value)) => value.to_string(),
+        (_, Literal::Bool(value)) => u8::from(value).to_string(),
+        // Only where a conversion was folded into the literal; Python integers have no limit to care for.
+        (_, Literal::Float(value)) => (value as i64).to_string(),
+    }
+}
