@@ -15,9 +15,11 @@ import numpy as np
 import xarray as xr
 
 from fieldstone.demo.errors import DemoError
+from fieldstone.errors import DimensionsError
+from fieldstone.xarray import get_dims
 
-# What a stencil axis is called in CF.
-CF_AXIS = {"I": "X", "J": "Y", "K": "Z"}
+# The axes of a stencil, and what CF calls them.
+AXES = {"I": "X", "J": "Y", "K": "Z"}
 
 # Pressure levels are given the heights they have in an isothermal atmosphere of this scale height.
 SCALE_HEIGHT = 7500.0
@@ -143,19 +145,22 @@ def _open(path: Path) -> xr.Dataset:
 
 
 def axes(array: xr.DataArray) -> dict[str, Hashable]:
-    """Return the dimensions that run along I, J and K according to the CF metadata, as far as they are known."""
-    known = array.cf.axes
-    found = {
-        axis: dim
-        for axis, cf_axis in CF_AXIS.items()
-        for dim in array.dims
-        if any(name == dim or array[name].dims == (dim,) for name in known.get(cf_axis, []))
-    }
-    return found
+    """Return the dimensions that run along I, J and K, as far as stencils would know them."""
+    found: dict[str, Hashable] = {}
+    for dim in array.dims:
+        line = array.isel({other: 0 for other in array.dims if other != dim})
+        try:
+            (label,) = get_dims(line)
+        except DimensionsError:
+            continue
+        if label in found:
+            return {}
+        found[label] = dim
+    return {label: found[label] for label in AXES if label in found}
 
 
 def _choose(dataset: xr.Dataset, variable: str | None, path: Path) -> xr.DataArray:
-    candidates = [str(name) for name, array in dataset.data_vars.items() if len(axes(array)) == len(CF_AXIS)]
+    candidates = [str(name) for name, array in dataset.data_vars.items() if len(axes(array)) == len(AXES)]
     offer = f"; it has {_listed(candidates)}" if candidates else ""
     if variable is not None:
         if variable not in dataset.variables:
@@ -173,9 +178,9 @@ def _choose(dataset: xr.Dataset, variable: str | None, path: Path) -> xr.DataArr
 
 def _require_axes(phi: xr.DataArray) -> dict[str, Hashable]:
     found = axes(phi)
-    unknown = [axis for axis in CF_AXIS if axis not in found]
+    unknown = [axis for axis in AXES if axis not in found]
     if unknown:
-        needed = " and ".join(f"{axis} (axis = {CF_AXIS[axis]!r})" for axis in unknown)
+        needed = " and ".join(f"{axis} (axis = {AXES[axis]!r})" for axis in unknown)
         raise DemoError(
             f"variable {phi.name!r} with the dimensions {_listed(map(str, phi.dims))} has none that its CF metadata "
             f"says to run along {needed}"
@@ -209,6 +214,7 @@ def _levels(
 ) -> tuple[xr.DataArray, xr.DataArray, xr.DataArray, str]:
     """Return a, b and h of the heights a + b * h, and a word on where they come from."""
     flat = xr.zeros_like(phi.isel({dims["K"]: 0}, drop=True), dtype=np.float64)
+    column = xr.zeros_like(phi.isel({dims["I"]: 0, dims["J"]: 0}, drop=True), dtype=np.float64)
     hybrid = _hybrid_height(dataset, phi, dims)
     if hybrid is not None:
         return hybrid
@@ -216,10 +222,9 @@ def _levels(
         if name in phi.coords and phi[name].dims == (dims["K"],):
             height = _as_height(phi[name])
             if height is not None:
-                return height, xr.zeros_like(height), flat, f"{name} ({phi[name].attrs['units']})"
-    count = phi.sizes[dims["K"]]
-    nominal = xr.DataArray(np.arange(count) * NOMINAL_SPACING, dims=[dims["K"]], attrs={"axis": "Z"})
-    return nominal, xr.zeros_like(nominal), flat, f"levels without heights, {NOMINAL_SPACING:g} m apart"
+                return column.copy(data=height.values), column, flat, f"{name} ({phi[name].attrs['units']})"
+    nominal = column.copy(data=np.arange(column.size) * NOMINAL_SPACING)
+    return nominal, column, flat, f"levels without heights, {NOMINAL_SPACING:g} m apart"
 
 
 def _hybrid_height(
@@ -255,7 +260,7 @@ def _as_height(coordinate: xr.DataArray) -> xr.DataArray | None:
     steps = np.diff(height.values)
     if not (np.all(steps > 0) or np.all(steps < 0)):
         raise DemoError(f"the vertical coordinate {coordinate.name!r} must rise or fall from level to level")
-    return height.assign_attrs(coordinate.attrs)
+    return height
 
 
 def _without_gaps(phi: xr.DataArray, missing: xr.DataArray, dims: dict[str, Hashable]) -> xr.DataArray:

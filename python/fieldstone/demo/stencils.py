@@ -88,14 +88,15 @@ def vertical_diffusion(
 
     .. math::
 
-        \frac{\phi^{n+1}_k - \phi^n_k}{\Delta t} = \frac{1}{\Delta z_k}\left(
-            \kappa \frac{\phi^{n+1}_{k+1} - \phi^{n+1}_k}{z_{k+1} - z_k}
-          - \kappa \frac{\phi^{n+1}_k - \phi^{n+1}_{k-1}}{z_k - z_{k-1}}\right),
-        \quad \Delta z_k = \frac{z_{k+1} - z_{k-1}}{2}
+        \Delta z_k \left(\phi^{n+1}_k - \phi^n_k\right) =
+            g_{k+1/2} \left(\phi^{n+1}_{k+1} - \phi^{n+1}_k\right)
+          - g_{k-1/2} \left(\phi^{n+1}_k - \phi^{n+1}_{k-1}\right),
+        \quad g_{k+1/2} = \frac{\kappa\, \Delta t}{z_{k+1} - z_k}
 
-    where the first term is absent on the last level and the second on the first, whose layers end halfway beyond
-    them. So :math:`\sum_k \phi_k \Delta z_k` is conserved, and no step is too long. The tridiagonal system is solved
-    by the Thomas algorithm: elimination FORWARD, substitution BACKWARD.
+    where the first term is absent on the last level and the second on the first, whose layers end as far beyond them.
+    So :math:`\sum_k \phi_k \Delta z_k` is conserved, no value leaves the range of the old ones, and no step is too
+    long. The tridiagonal system is solved by the Thomas algorithm: FORWARD elimination turns it into
+    :math:`\phi^{n+1}_k = p_k + r_k \phi^{n+1}_{k+1}`, BACKWARD substitution evaluates that.
 
     Parameters
     ----------
@@ -120,27 +121,25 @@ def vertical_diffusion(
     """
     with computation(FORWARD):
         with interval(0, 1):
-            above = level_height[1] - level_height + (sigma[1] - sigma) * surface_altitude
-            upper = -dt * diffusivity / (above * above)
-            pivot = 1.0 - upper
-            ratio = upper / pivot
-            partial = phi / pivot
+            gap = level_height[1] - level_height + (sigma[1] - sigma) * surface_altitude
+            conductance = diffusivity * dt / gap
+            layer = gap
+            inverse = 1.0 / (layer + conductance)
+            ratio = conductance * inverse
+            partial = layer * phi * inverse
         with interval(1, -1):
-            above = level_height[1] - level_height + (sigma[1] - sigma) * surface_altitude
-            below = level_height - level_height[-1] + (sigma - sigma[-1]) * surface_altitude
-            layer = 0.5 * (above + below)
-            upper = -dt * diffusivity / (layer * above)
-            lower = -dt * diffusivity / (layer * below)
-            pivot = 1.0 - upper - lower - lower * ratio[0, 0, -1]
-            ratio = upper / pivot
-            partial = (phi - lower * partial[0, 0, -1]) / pivot
+            gap = level_height[1] - level_height + (sigma[1] - sigma) * surface_altitude
+            conductance = diffusivity * dt / gap
+            layer = 0.5 * (gap + gap[0, 0, -1])
+            inverse = 1.0 / (layer + conductance + conductance[0, 0, -1] * (1.0 - ratio[0, 0, -1]))
+            ratio = conductance * inverse
+            partial = (layer * phi + conductance[0, 0, -1] * partial[0, 0, -1]) * inverse
         with interval(-1, None):
-            below = level_height - level_height[-1] + (sigma - sigma[-1]) * surface_altitude
-            lower = -dt * diffusivity / (below * below)
-            pivot = 1.0 - lower - lower * ratio[0, 0, -1]
-            partial = (phi - lower * partial[0, 0, -1]) / pivot
+            layer = gap[0, 0, -1]
+            inverse = 1.0 / (layer + conductance[0, 0, -1] * (1.0 - ratio[0, 0, -1]))
+            partial = (layer * phi + conductance[0, 0, -1] * partial[0, 0, -1]) * inverse
     with computation(BACKWARD):
         with interval(-1, None):
             phi_new = partial
         with interval(0, -1):
-            phi_new = partial - ratio * phi_new[0, 0, 1]
+            phi_new = partial + ratio * phi_new[0, 0, 1]

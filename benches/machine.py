@@ -1,0 +1,32 @@
+"""What the benchmarks ran on."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+from pathlib import Path
+
+
+def describe() -> dict[str, str]:
+    """Return processor, usable cores, load before the run and versions."""
+    return {
+        "processor": _processor(),
+        "cores": str(len(os.sched_getaffinity(0))),
+        "load": f"{os.getloadavg()[0]:.1f}",
+        "python": platform.python_version(),
+    } | {name: _version(name) for name in ("fieldstone", "numpy", "llvmlite", "numba")}
+
+
+def _processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "absent"
