@@ -1,12 +1,15 @@
 //! Whether arguments of a call overlap in memory, and whether that changes the result.
 
-use fieldstone_stencil::Axis;
+use fieldstone_stencil::ir::{Expr, ExprKind, FieldId, Stmt, StmtKind, Target};
+use fieldstone_stencil::{Axis, Extent, Offset, Program};
 
-use crate::domain::CallError;
+use crate::domain::{CallError, Requirement};
 
 /// The memory that a call accesses through one argument: a box of elements.
 #[derive(Clone, Copy, Debug)]
 pub struct Footprint {
+    /// Address of the first point of the domain, which need not be in the box.
+    pub origin: isize,
     /// Address of the point at the lower corner of the box.
     pub start: isize,
     /// Points along I, J, K.
@@ -58,12 +61,12 @@ impl Footprint {
         terms.reach((other_high - 1 - low) as usize)
     }
 
-    /// Whether both boxes are the same elements at the same points.
+    /// Whether each point of the domain is the same element in both.
     pub fn same(&self, other: &Footprint) -> bool {
-        self.start == other.start
-            && self.shape == other.shape
-            && self.itemsize == other.itemsize
-            && (0..3).all(|n| self.shape[n] <= 1 || self.strides[n] == other.strides[n])
+        let along = |n: usize| {
+            self.shape[n].max(other.shape[n]) <= 1 || self.strides[n] == other.strides[n]
+        };
+        self.origin == other.origin && self.itemsize == other.itemsize && (0..3).all(along)
     }
 
     /// An axis along which points coincide in memory.
@@ -171,47 +174,146 @@ impl Reader {
     }
 }
 
-/// What is known of a pair of parameters, whatever they are called with: `None` where the first may be written in place of
-/// the second.
-pub type InPlace = Option<Reader>;
+/// For each pair of fields whether the first may be written in place of the second: the same memory as both.
+#[derive(Clone, Debug)]
+pub struct InPlace {
+    pairs: Vec<Option<Reader>>,
+    fields: usize,
+}
+
+impl InPlace {
+    /// What follows from the accesses of a program.
+    pub fn of(program: &Program) -> InPlace {
+        let fields = program.stencil.fields.len();
+        let accesses = in_order(program);
+        let pair = |n| in_place(&accesses, n / fields, n % fields);
+        InPlace {
+            pairs: (0..fields * fields).map(pair).collect(),
+            fields,
+        }
+    }
+
+    /// Why field `written` must not be the same memory as field `other`; `None` if it may.
+    pub fn obstacle(&self, written: usize, other: usize) -> Option<Reader> {
+        self.pairs[written * self.fields + other]
+    }
+}
+
+enum Access {
+    Read { field: usize, pointwise: bool },
+    Write { field: usize },
+}
+
+/// Every access to a field, in the order in which it happens at one point.
+fn in_order(program: &Program) -> Vec<Access> {
+    let mut accesses = Vec::new();
+    let extents = program.analysis.extents.iter().flatten();
+    let sections = program
+        .stencil
+        .computations
+        .iter()
+        .flat_map(|computation| &computation.sections);
+    for (section, extents) in sections.zip(extents) {
+        for (statement, extent) in section.body.iter().zip(extents) {
+            add(statement, *extent == Extent::ZERO, &mut accesses);
+        }
+    }
+    accesses
+}
+
+fn add(statement: &Stmt, on_domain: bool, accesses: &mut Vec<Access>) {
+    match &statement.kind {
+        StmtKind::Assign { target, value, .. } => {
+            add_reads(value, on_domain, accesses);
+            if let Target::Field(FieldId(id)) = *target {
+                accesses.push(Access::Write { field: id as usize });
+            }
+        }
+        StmtKind::If {
+            condition,
+            then,
+            orelse,
+        } => {
+            add_reads(condition, on_domain, accesses);
+            for inner in then.iter().chain(orelse) {
+                add(inner, on_domain, accesses);
+            }
+        }
+    }
+}
+
+fn add_reads(expr: &Expr, on_domain: bool, accesses: &mut Vec<Access>) {
+    expr.walk(|node| {
+        if let ExprKind::Access {
+            target: Target::Field(FieldId(id)),
+            offset,
+        } = node.kind
+        {
+            accesses.push(Access::Read {
+                field: id as usize,
+                pointwise: on_domain && offset == Offset::ZERO,
+            });
+        }
+    });
+}
+
+fn in_place(accesses: &[Access], written: usize, other: usize) -> Option<Reader> {
+    let mut is_written = false;
+    let mut obstacle = None;
+    for access in accesses {
+        match *access {
+            Access::Write { field } if field == other => return Some(Reader::Written),
+            Access::Write { field } => is_written |= field == written,
+            Access::Read { field, pointwise } if field == other => {
+                let found = if !pointwise {
+                    Some(Reader::Offset)
+                } else {
+                    is_written.then_some(Reader::Later)
+                };
+                obstacle = obstacle.or(found);
+            }
+            Access::Read { .. } => {}
+        }
+    }
+    obstacle
+}
 
 /// Refuses a written argument whose memory is shared in a way that changes the result.
 ///
-/// `in_place(w, n)` says whether argument `w` may be written in place of argument `n`.
+/// `footprints` are those of the fields, `None` for one that is not accessed.
+///
+/// # Errors
+///
+/// [`CallError::Overlap`] and [`CallError::SharedPoints`].
 pub fn check(
-    names: &dyn Fn(usize) -> String,
-    written: &dyn Fn(usize) -> bool,
+    fields: &[Requirement],
     footprints: &[Option<Footprint>],
-    in_place: &dyn Fn(usize, usize) -> InPlace,
+    in_place: &InPlace,
 ) -> Result<(), CallError> {
-    for (w, footprint) in footprints.iter().enumerate() {
-        let Some(footprint) = footprint.as_ref().filter(|_| written(w)) else {
-            continue;
-        };
+    let present = |n: usize| footprints[n].as_ref().map(|footprint| (n, footprint));
+    let writes = (0..fields.len())
+        .filter(|n| fields[*n].writes)
+        .filter_map(present);
+    for (w, footprint) in writes {
         if let Some(axis) = footprint.shared_axis() {
             return Err(CallError::SharedPoints {
-                argument: names(w),
+                argument: fields[w].name.clone(),
                 axis,
                 stride: footprint.strides[axis.index()],
                 size: footprint.shape[axis.index()],
             });
         }
-        for (n, other) in footprints.iter().enumerate() {
-            let Some(other) = other.as_ref().filter(|_| n != w) else {
-                continue;
-            };
-            if !footprint.overlaps(other) {
-                continue;
-            }
-            let reason = if !footprint.same(other) {
-                Some(Reader::Shifted)
+        let others = (0..fields.len()).filter(|n| *n != w).filter_map(present);
+        for (n, other) in others.filter(|(_, other)| footprint.overlaps(other)) {
+            let obstacle = if footprint.same(other) {
+                in_place.obstacle(w, n)
             } else {
-                in_place(w, n)
+                Some(Reader::Shifted)
             };
-            if let Some(reason) = reason {
+            if let Some(reason) = obstacle {
                 return Err(CallError::Overlap {
-                    written: names(w),
-                    other: names(n),
+                    written: fields[w].name.clone(),
+                    other: fields[n].name.clone(),
                     reason,
                 });
             }
@@ -223,6 +325,21 @@ pub fn check(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn footprint(
+        start: isize,
+        shape: [usize; 3],
+        strides: [isize; 3],
+        itemsize: usize,
+    ) -> Footprint {
+        Footprint {
+            origin: start,
+            start,
+            shape,
+            strides,
+            itemsize,
+        }
+    }
 
     fn bytes(footprint: &Footprint) -> std::collections::HashSet<isize> {
         let mut bytes = std::collections::HashSet::new();
@@ -253,11 +370,13 @@ mod tests {
         let mut state = 1;
         let mut found = [0; 2];
         for _ in 0..5000 {
-            let mut draw = || Footprint {
-                start: 1000 + random(&mut state, 120) as isize,
-                shape: std::array::from_fn(|_| 1 + random(&mut state, 4) as usize),
-                strides: std::array::from_fn(|_| random(&mut state, 60) as isize - 30),
-                itemsize: [1, 2, 4, 8][random(&mut state, 4) as usize],
+            let mut draw = || {
+                footprint(
+                    1000 + random(&mut state, 120) as isize,
+                    std::array::from_fn(|_| 1 + random(&mut state, 4) as usize),
+                    std::array::from_fn(|_| random(&mut state, 60) as isize - 30),
+                    [1, 2, 4, 8][random(&mut state, 4) as usize],
+                )
             };
             let (a, b) = (draw(), draw());
             let expected = !bytes(&a).is_disjoint(&bytes(&b));
@@ -271,12 +390,12 @@ mod tests {
     fn a_shared_axis_is_found_wherever_points_coincide() {
         let mut state = 7;
         for _ in 0..5000 {
-            let footprint = Footprint {
-                start: 0,
-                shape: std::array::from_fn(|_| 1 + random(&mut state, 3) as usize),
-                strides: std::array::from_fn(|_| 8 * (random(&mut state, 40) as isize - 20)),
-                itemsize: 8,
-            };
+            let footprint = footprint(
+                0,
+                std::array::from_fn(|_| 1 + random(&mut state, 3) as usize),
+                std::array::from_fn(|_| 8 * (random(&mut state, 40) as isize - 20)),
+                8,
+            );
             let points: usize = footprint.shape.iter().product();
             if bytes(&footprint).len() < points * 8 {
                 assert!(footprint.shared_axis().is_some(), "{footprint:?}");
@@ -286,18 +405,8 @@ mod tests {
 
     #[test]
     fn usual_views_are_told_apart() {
-        let whole = Footprint {
-            start: 0,
-            shape: [10, 10, 10],
-            strides: [800, 80, 8],
-            itemsize: 8,
-        };
-        let at = |start, shape, strides| Footprint {
-            start,
-            shape,
-            strides,
-            itemsize: 8,
-        };
+        let at = |start, shape, strides| footprint(start, shape, strides, 8);
+        let whole = at(0, [10, 10, 10], [800, 80, 8]);
         let odd = at(8, [10, 10, 5], [800, 80, 16]);
         let even = at(0, [10, 10, 5], [800, 80, 16]);
         let right = at(40, [10, 10, 5], [800, 80, 8]);

@@ -2,7 +2,7 @@
 //!
 //! Arrays of three are along I, J, K. Along axes that a field does not have, its shape is 1 and its origin 0.
 
-use fieldstone_stencil::{Axes, Axis, DType, Extent};
+use fieldstone_stencil::{Axes, Axis, DType, Extent, Program};
 
 use crate::alias::Reader;
 
@@ -24,6 +24,21 @@ pub struct Requirement {
 }
 
 impl Requirement {
+    /// What a program needs of its fields, in their order.
+    pub fn of(program: &Program) -> Vec<Requirement> {
+        let fields = program.stencil.fields.iter().zip(&program.analysis.fields);
+        fields
+            .map(|(field, info)| Requirement {
+                name: field.name.clone(),
+                dtype: field.dtype,
+                axes: field.axes,
+                extent: info.extent,
+                reads: info.access.reads(),
+                writes: info.access.writes(),
+            })
+            .collect()
+    }
+
     /// Whether the stencil accesses the field at all; if not, it constrains nothing.
     pub fn used(&self) -> bool {
         self.reads || self.writes
