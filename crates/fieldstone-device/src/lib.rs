@@ -20,12 +20,14 @@
 //! # Ok::<(), fieldstone_device::DeviceError>(())
 //! ```
 
+mod cache;
 mod device;
 mod error;
 mod host;
 mod pool;
 mod threads;
 
+pub use cache::last_level_cache;
 pub use device::{Contents, Device, Memory};
 pub use error::DeviceError;
 pub use host::{Host, HostMemory};

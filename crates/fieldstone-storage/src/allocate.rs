@@ -1,0 +1,358 @@
+//! From a description to memory.
+
+use crate::{Layout, StorageError, View};
+use fieldstone_device::{Contents, Device, Host, Memory};
+use std::sync::Arc;
+
+/// What to allocate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// Size of each axis.
+    pub shape: Vec<usize>,
+    /// Bytes of one element.
+    pub itemsize: usize,
+    /// Order of the axes in memory.
+    pub layout: Layout,
+    /// The address of the aligned index is a multiple of this many bytes, in every line along the axis with the smallest
+    /// stride. Any positive number; elements also lie at multiples of their own size, so that the
+    /// least common multiple of both counts. Lines are padded where it asks for that; with 1 there is no padding.
+    pub alignment: usize,
+    /// The index that is aligned, one entry for each axis.
+    pub aligned_index: Vec<usize>,
+}
+
+impl Spec {
+    /// A C-ordered block without padding or alignment beyond the elements' own.
+    pub fn packed(shape: Vec<usize>, itemsize: usize) -> Self {
+        let ndim = shape.len();
+        Self {
+            shape,
+            itemsize,
+            layout: Layout::c(ndim),
+            alignment: 1,
+            aligned_index: vec![0; ndim],
+        }
+    }
+
+    /// The strides in bytes, with padding.
+    ///
+    /// # Errors
+    /// If an entry is invalid or the whole is too large to be addressed.
+    pub fn strides(&self) -> Result<Vec<isize>, StorageError> {
+        Ok(self.plan()?.strides)
+    }
+
+    fn plan(&self) -> Result<Plan, StorageError> {
+        self.check()?;
+        let too_large = || StorageError::TooLarge {
+            shape: self.shape.clone(),
+            itemsize: self.itemsize,
+        };
+        let alignment = least_common_multiple(self.alignment, self.itemsize)
+            .filter(|&alignment| alignment <= MOST_ALIGNMENT)
+            .ok_or(StorageError::Alignment {
+                alignment: self.alignment,
+            })?;
+        let padded = self.alignment > 1 && alignment > self.itemsize;
+        let alignment = if self.alignment == 1 { 1 } else { alignment };
+        let mut strides = vec![0; self.shape.len()];
+        let mut bytes = self.itemsize;
+        for (place, &axis) in self.layout.order().iter().rev().enumerate() {
+            if place == 1 && padded {
+                bytes = bytes
+                    .checked_next_multiple_of(alignment)
+                    .ok_or_else(too_large)?;
+            }
+            strides[axis] = isize::try_from(bytes).map_err(|_| too_large())?;
+            // An empty axis must not make the strides of the others zero.
+            bytes = bytes
+                .checked_mul(self.shape[axis].max(1))
+                .ok_or_else(too_large)?;
+        }
+        isize::try_from(bytes).map_err(|_| too_large())?;
+        let empty = self.shape.contains(&0);
+        Ok(Plan {
+            strides,
+            bytes: if empty { 0 } else { bytes },
+            alignment,
+        })
+    }
+
+    fn check(&self) -> Result<(), StorageError> {
+        if self.itemsize == 0 {
+            return Err(StorageError::Itemsize);
+        }
+        if self.alignment == 0 {
+            return Err(StorageError::Alignment { alignment: 0 });
+        }
+        if self.layout.ndim() != self.shape.len() {
+            return Err(StorageError::Layout {
+                layout: self.layout.ranks().to_vec(),
+                ndim: self.shape.len(),
+            });
+        }
+        let inside = self.aligned_index.len() == self.shape.len()
+            && self
+                .aligned_index
+                .iter()
+                .zip(&self.shape)
+                .all(|(index, size)| index <= size);
+        if !inside {
+            return Err(StorageError::AlignedIndex {
+                index: self.aligned_index.clone(),
+                shape: self.shape.clone(),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Alignments beyond this only waste memory: it is the size of the largest pages.
+const MOST_ALIGNMENT: usize = 1 << 30;
+
+/// Fields begin on a cache line even if they need not.
+const LEAST_ALIGNMENT: usize = 64;
+
+struct Plan {
+    strides: Vec<isize>,
+    bytes: usize,
+    alignment: usize,
+}
+
+fn least_common_multiple(a: usize, b: usize) -> Option<usize> {
+    let (mut x, mut y) = (a, b);
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    (a / x).checked_mul(b)
+}
+
+/// Memory that views share. It is freed when the last of them is gone.
+#[derive(Debug)]
+pub struct Buffer {
+    memory: Box<dyn Memory>,
+}
+
+impl Buffer {
+    /// A buffer over memory of any device or owner.
+    pub fn new(memory: Box<dyn Memory>) -> Self {
+        Self { memory }
+    }
+
+    /// Address of the first byte, padding included.
+    pub fn pointer(&self) -> *mut u8 {
+        self.memory.pointer()
+    }
+
+    /// Length in bytes, padding included.
+    pub fn bytes(&self) -> usize {
+        self.memory.bytes()
+    }
+
+    /// Name of the device that holds it.
+    pub fn device(&self) -> &'static str {
+        self.memory.device()
+    }
+}
+
+/// Makes memory from a [`Spec`].
+#[derive(Debug)]
+pub struct Allocation;
+
+impl Allocation {
+    /// Allocates on the host without initialising.
+    ///
+    /// # Errors
+    /// If the spec is invalid or there is not enough memory.
+    #[expect(
+        clippy::new_ret_no_self,
+        reason = "an allocation is an act; what it makes is a buffer"
+    )]
+    pub fn new(spec: &Spec) -> Result<(Arc<Buffer>, View), StorageError> {
+        Self::on(&Host, spec, Contents::Uninitialised)
+    }
+
+    /// Allocates zeros on the host; large ones cost nothing until they are touched.
+    ///
+    /// # Errors
+    /// If the spec is invalid or there is not enough memory.
+    pub fn zeroed(spec: &Spec) -> Result<(Arc<Buffer>, View), StorageError> {
+        Self::on(&Host, spec, Contents::Zeroed)
+    }
+
+    /// Allocates on any device.
+    ///
+    /// # Errors
+    /// If the spec is invalid or there is not enough memory.
+    pub fn on(
+        device: &dyn Device,
+        spec: &Spec,
+        contents: Contents,
+    ) -> Result<(Arc<Buffer>, View), StorageError> {
+        let plan = spec.plan()?;
+        // The block begins at a power of two; what the alignment has beyond that is made up by starting later in it.
+        let block_alignment = (1 << plan.alignment.trailing_zeros()).max(LEAST_ALIGNMENT);
+        let too_large = || StorageError::TooLarge {
+            shape: spec.shape.clone(),
+            itemsize: spec.itemsize,
+        };
+        let room = if plan.bytes == 0 {
+            0
+        } else {
+            plan.alignment - 1
+        };
+        let bytes = plan.bytes.checked_add(room).ok_or_else(too_large)?;
+        let memory = device.allocate(bytes, block_alignment, contents)?;
+        let start = if plan.bytes == 0 {
+            0
+        } else {
+            let index = spec.aligned_index.iter().zip(&plan.strides);
+            let offset = index.fold(memory.pointer().addr(), |address, (&index, &stride)| {
+                address.wrapping_add(index.wrapping_mul(stride.unsigned_abs()))
+            });
+            offset.next_multiple_of(plan.alignment) - offset
+        };
+        let buffer = Arc::new(Buffer::new(memory));
+        let pointer = buffer.pointer().wrapping_add(start);
+        // SAFETY: `start` is less than the room added to what the strides reach, all within the buffer that the view owns.
+        let view = unsafe {
+            View::new(
+                pointer,
+                spec.shape.clone(),
+                plan.strides,
+                spec.itemsize,
+                Some(Arc::clone(&buffer)),
+            )?
+        };
+        Ok((buffer, view))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn strides_have_padding_where_alignment_asks_for_it() {
+        for (shape, itemsize, ranks, alignment, strides) in [
+            (vec![4, 5, 6], 8, vec![0, 1, 2], 1, vec![240, 48, 8]),
+            (vec![4, 5, 6], 8, vec![0, 1, 2], 8, vec![240, 48, 8]),
+            (vec![4, 5, 6], 8, vec![0, 1, 2], 64, vec![320, 64, 8]),
+            (vec![4, 5, 6], 8, vec![2, 1, 0], 64, vec![8, 64, 320]),
+            (vec![4, 5, 6], 4, vec![1, 2, 0], 32, vec![32, 4, 128]),
+            (vec![4, 5, 6], 8, vec![0, 1, 2], 12, vec![240, 48, 8]),
+            (vec![4, 5, 7], 8, vec![0, 1, 2], 12, vec![360, 72, 8]),
+            (vec![9], 8, vec![0], 64, vec![8]),
+            (vec![3, 1], 8, vec![0, 1], 64, vec![64, 8]),
+            (vec![3, 0, 2], 8, vec![0, 1, 2], 1, vec![16, 16, 8]),
+            (vec![], 8, vec![], 64, vec![]),
+        ] {
+            let spec = Spec {
+                aligned_index: vec![0; shape.len()],
+                shape,
+                itemsize,
+                layout: Layout::new(ranks).unwrap(),
+                alignment,
+            };
+            assert_eq!(spec.strides().unwrap(), strides, "{spec:?}");
+        }
+    }
+
+    #[test]
+    fn bad_specs_are_errors() {
+        let good = Spec::packed(vec![2, 3], 8);
+        let message = |change: fn(&mut Spec)| {
+            let mut spec = good.clone();
+            change(&mut spec);
+            Allocation::new(&spec).unwrap_err().to_string()
+        };
+        for (change, expected) in [
+            (
+                (|s| s.itemsize = 0) as fn(&mut Spec),
+                "itemsize is 0, but an element must have at least one byte",
+            ),
+            (
+                |s| s.alignment = 0,
+                "alignment_size is 0, but it must be a positive number of bytes that is not absurdly large",
+            ),
+            (
+                |s| s.alignment = 1 << 40,
+                "alignment_size is 1099511627776, but it must be a positive number of bytes that is not absurdly large",
+            ),
+            (
+                |s| s.layout = Layout::c(3),
+                "layout is [0, 1, 2], but it must be a permutation of 0 to ndim - 1, here of [0, 1]",
+            ),
+            (
+                |s| s.aligned_index = vec![0, 4],
+                "aligned_index is [0, 4], but it must have one index for each axis of shape [2, 3], within it",
+            ),
+            (
+                |s| s.aligned_index = vec![0],
+                "aligned_index is [0], but it must have one index for each axis of shape [2, 3], within it",
+            ),
+            (
+                |s| s.shape = vec![1 << 40, 1 << 40],
+                "shape is [1099511627776, 1099511627776] with elements of 8 bytes, which is more than can be addressed",
+            ),
+        ] {
+            assert_eq!(message(change), expected);
+        }
+        assert!(
+            message(|s| s.shape = vec![1 << 29, 1 << 29])
+                .starts_with("cannot allocate 2305843009213693952 bytes")
+        );
+    }
+
+    fn specs() -> impl Strategy<Value = Spec> {
+        (0usize..5).prop_flat_map(|ndim| {
+            (
+                prop::collection::vec(0usize..7, ndim),
+                prop::sample::select(vec![1usize, 2, 3, 4, 8, 16, 24]),
+                Just((0..ndim).collect::<Vec<_>>()).prop_shuffle(),
+                prop::sample::select(vec![1usize, 2, 3, 8, 12, 32, 64, 100, 128, 4096]),
+                prop::collection::vec(any::<prop::sample::Index>(), ndim),
+            )
+                .prop_map(|(shape, itemsize, ranks, alignment, index)| Spec {
+                    aligned_index: shape
+                        .iter()
+                        .zip(index)
+                        .map(|(&n, i)| i.index(n + 1))
+                        .collect(),
+                    shape,
+                    itemsize,
+                    layout: Layout::new(ranks).unwrap(),
+                    alignment,
+                })
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_aligned_index_is_aligned_in_every_line(spec in specs()) {
+            let (buffer, view) = Allocation::zeroed(&spec).unwrap();
+            let bounds = view.bounds();
+            let start = buffer.pointer().addr();
+            prop_assert!(bounds.is_empty() || (start <= bounds.start && bounds.end <= start + buffer.bytes()));
+            prop_assert!(!view.shares_elements());
+            if view.is_empty() {
+                return Ok(());
+            }
+            let unit = spec.layout.unit_axis();
+            let mut lines = vec![view.pointer().addr()];
+            for axis in 0..spec.shape.len() {
+                let stride = view.strides()[axis].unsigned_abs();
+                lines = if Some(axis) == unit {
+                    prop_assert_eq!(stride, spec.itemsize);
+                    lines.iter().map(|line| line + spec.aligned_index[axis] * stride).collect()
+                } else {
+                    lines.iter().flat_map(|line| (0..spec.shape[axis]).map(move |i| line + i * stride)).collect()
+                };
+            }
+            for line in lines {
+                prop_assert_eq!(line % spec.alignment, 0);
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Runs of bytes that are contiguous on both sides.
+
+use crate::copy::{Source, Target, share, streams};
+use crate::loops::{Loop, Nest, runs, turns};
+use crate::simd::{self, Rows};
+
+/// A long row is shared between threads in pieces of about this many bytes.
+const PIECE: usize = 64 << 10;
+
+/// A fill copies from a repetition of its element of at least this many bytes.
+const PATTERN: usize = 4 << 10;
+
+/// Copies the nest's elements; its innermost loop, if any, has the stride of one element on both sides.
+///
+/// # Safety
+/// The nest's elements must be readable from `source` on and writable from `target` on, by nobody else meanwhile, and be apart.
+pub(crate) unsafe fn copy(nest: &Nest, source: Source, target: Target, threads: usize) {
+    let move_rows = pick(nest);
+    each(nest, threads, &|from, to, rows| {
+        // SAFETY: `each` stays within the nest's elements.
+        unsafe { move_rows(source.at(from), target.at(to), rows) };
+    });
+}
+
+/// Sets the nest's elements; its innermost loop, if any, has the stride of one element in the target, and none in the source.
+///
+/// # Safety
+/// The nest's elements must be writable from `target` on, by nobody else meanwhile.
+pub(crate) unsafe fn fill(nest: &Nest, element: &[u8], target: Target, threads: usize) {
+    let pattern = &element.repeat(PATTERN.div_ceil(element.len()))[..];
+    let move_rows = pick(nest);
+    each(nest, threads, &|_, to, rows| {
+        let short = rows.bytes <= pattern.len();
+        let (blocks, count) = if short {
+            (1, rows.count)
+        } else {
+            (rows.count, 1)
+        };
+        for block in 0..blocks as isize {
+            let mut done = 0;
+            while done < rows.bytes {
+                let bytes = pattern.len().min(rows.bytes - done);
+                let to = target.at(to + block * rows.target + done as isize);
+                let part = Rows {
+                    count,
+                    bytes,
+                    source: 0,
+                    ..rows
+                };
+                // SAFETY: `each` stays within the nest's elements, and the pattern is that long.
+                unsafe { move_rows(pattern.as_ptr(), to, part) };
+                done += bytes;
+            }
+        }
+    });
+}
+
+fn pick(nest: &Nest) -> simd::MoveRows {
+    if streams(nest.bytes()) {
+        simd::streaming_rows()
+    } else {
+        simd::plain_rows
+    }
+}
+
+/// Shares the nest's rows between threads; a row that is long is cut between elements.
+fn each(nest: &Nest, threads: usize, body: &(dyn Fn(isize, isize, Rows) + Sync)) {
+    let one = Loop {
+        size: 1,
+        source: 0,
+        target: 0,
+    };
+    let (inner, outer) = nest.loops.split_last().unwrap_or((&one, &[]));
+    let step = outer.last().unwrap_or(&one);
+    let bytes = inner.size * nest.itemsize;
+    let piece = (PIECE / nest.itemsize).max(1) * nest.itemsize;
+    let pieces = bytes.div_ceil(piece);
+    share(
+        turns(outer) * pieces,
+        nest.bytes(),
+        threads,
+        &|begin, end| {
+            let (source, target) = (step.source, step.target);
+            if pieces == 1 {
+                runs(outer, begin, end, |from, to, count| {
+                    body(
+                        from,
+                        to,
+                        Rows {
+                            count,
+                            bytes,
+                            source,
+                            target,
+                        },
+                    );
+                });
+            } else {
+                let mut row = begin / pieces;
+                runs(outer, row, end.div_ceil(pieces), |from, to, count| {
+                    for n in 0..count as isize {
+                        let first = begin.saturating_sub(row * pieces) * piece;
+                        let behind = (end - row * pieces).min(pieces) * piece;
+                        let skip = (
+                            if inner.source == 0 { 0 } else { first as isize },
+                            first as isize,
+                        );
+                        let part = Rows {
+                            count: 1,
+                            bytes: behind.min(bytes) - first,
+                            source,
+                            target,
+                        };
+                        body(from + n * source + skip.0, to + n * target + skip.1, part);
+                        row += 1;
+                    }
+                });
+            }
+            simd::fence();
+        },
+    );
+}

@@ -1,0 +1,418 @@
+//! What one sees of a buffer.
+
+use crate::layout::is_permutation;
+use crate::overlap::{self, Extent};
+use crate::{Buffer, Layout, StorageError};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Elements in memory: an address, and for each axis a size and a stride in bytes, which may be negative or zero.
+///
+/// A view only describes memory; slicing, transposing and broadcasting it touch none. A view with an owner keeps its memory alive.
+#[derive(Clone, Debug)]
+pub struct View {
+    pointer: *mut u8,
+    shape: Vec<usize>,
+    strides: Vec<isize>,
+    itemsize: usize,
+    owner: Option<Arc<Buffer>>,
+}
+
+// SAFETY: a view is an address and numbers; who reads or writes through it, in unsafe code, orders the accesses.
+unsafe impl Send for View {}
+// SAFETY: as above.
+unsafe impl Sync for View {}
+
+impl View {
+    /// Describes memory.
+    ///
+    /// # Errors
+    /// If `shape` and `strides` differ in length, `itemsize` is zero, or the elements do not fit into the address space.
+    ///
+    /// # Safety
+    /// Every element must be memory that can be read, and written if the view is ever a target, for as long as this view or
+    /// one made from it is used; with an `owner`, its memory must be that.
+    pub unsafe fn new(
+        pointer: *mut u8,
+        shape: Vec<usize>,
+        strides: Vec<isize>,
+        itemsize: usize,
+        owner: Option<Arc<Buffer>>,
+    ) -> Result<Self, StorageError> {
+        if shape.len() != strides.len() {
+            return Err(StorageError::Rank {
+                shape: shape.len(),
+                strides: strides.len(),
+            });
+        }
+        if itemsize == 0 {
+            return Err(StorageError::Itemsize);
+        }
+        let view = Self {
+            pointer,
+            shape,
+            strides,
+            itemsize,
+            owner,
+        };
+        match view.checked_bounds() {
+            Some(_) => Ok(view),
+            None => Err(StorageError::TooLarge {
+                shape: view.shape,
+                itemsize,
+            }),
+        }
+    }
+
+    /// Address of the element with all indices zero.
+    pub fn pointer(&self) -> *mut u8 {
+        self.pointer
+    }
+
+    /// Size of each axis.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// Bytes from one index to the next, for each axis.
+    pub fn strides(&self) -> &[isize] {
+        &self.strides
+    }
+
+    /// Bytes of an element.
+    pub fn itemsize(&self) -> usize {
+        self.itemsize
+    }
+
+    /// The buffer this is a view of, if it keeps one alive.
+    pub fn owner(&self) -> Option<&Arc<Buffer>> {
+        self.owner.as_ref()
+    }
+
+    /// The number of axes.
+    pub fn ndim(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        // In this order, because the other sizes of an empty view may overflow.
+        if self.is_empty() {
+            0
+        } else {
+            self.shape.iter().product()
+        }
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.shape.contains(&0)
+    }
+
+    /// The order of the axes in memory.
+    pub fn layout(&self) -> Layout {
+        Layout::from_strides(&self.shape, &self.strides).unwrap_or_else(|_| Layout::c(self.ndim()))
+    }
+
+    /// Addresses from the lowest byte of an element to behind the highest; an empty range without elements.
+    pub fn bounds(&self) -> Range<usize> {
+        self.checked_bounds().unwrap_or(0..0)
+    }
+
+    fn checked_bounds(&self) -> Option<Range<usize>> {
+        let start = self.pointer.addr();
+        if self.is_empty() {
+            return Some(start..start);
+        }
+        let (mut low, mut high) = (start, start.checked_add(self.itemsize)?);
+        let mut elements = 1usize;
+        for (&size, &stride) in self.shape.iter().zip(&self.strides) {
+            elements = elements.checked_mul(size)?;
+            let reach = stride.unsigned_abs().checked_mul(size - 1)?;
+            if stride < 0 {
+                low = low.checked_sub(reach)?;
+            } else {
+                high = high.checked_add(reach)?;
+            }
+        }
+        Some(low..high)
+    }
+
+    /// Whether this and `other` have a byte in common; interleaved views have not.
+    ///
+    /// Also true in the rare case that it is too hard to tell.
+    pub fn overlaps(&self, other: &View) -> bool {
+        let (a, b) = (self.bounds(), other.bounds());
+        a.start < b.end && b.start < a.end && overlap::overlap(&self.extent(), &other.extent())
+    }
+
+    /// Whether two elements of this view have a byte in common, as in a broadcast one.
+    ///
+    /// Also true for windows whose strides are so irregular that it is hard to tell.
+    pub fn shares_elements(&self) -> bool {
+        overlap::overlaps_itself(&self.extent())
+    }
+
+    fn extent(&self) -> Extent<'_> {
+        Extent {
+            start: self.pointer.addr(),
+            shape: &self.shape,
+            strides: &self.strides,
+            itemsize: self.itemsize,
+        }
+    }
+
+    /// Elements `start, start + step, …`, `length` of them, of one axis. `step` may be negative.
+    ///
+    /// # Errors
+    /// If there is no such axis, or one of the elements is not on it.
+    pub fn slice(
+        &self,
+        axis: usize,
+        start: usize,
+        step: isize,
+        length: usize,
+    ) -> Result<View, StorageError> {
+        let size = self.size(axis)?;
+        let inside = match length.checked_sub(1) {
+            None => start <= size,
+            Some(steps) => {
+                let last = isize::try_from(steps)
+                    .ok()
+                    .and_then(|steps| steps.checked_mul(step))
+                    .and_then(|way| start.checked_add_signed(way));
+                start < size && last.is_some_and(|last| last < size)
+            }
+        };
+        if !inside {
+            return Err(StorageError::Slice {
+                axis,
+                start,
+                step,
+                length,
+                size,
+            });
+        }
+        let mut view = self.clone();
+        view.shape[axis] = length;
+        if length > 0 {
+            view.pointer = self.at(axis, start);
+        }
+        if length > 1 {
+            view.strides[axis] *= step;
+        }
+        Ok(view)
+    }
+
+    /// The elements at `index` of one axis, which is gone from the result.
+    ///
+    /// # Errors
+    /// If there is no such axis or index.
+    pub fn drop_axis(&self, axis: usize, index: usize) -> Result<View, StorageError> {
+        let size = self.size(axis)?;
+        if index >= size {
+            return Err(StorageError::Index { index, axis, size });
+        }
+        let mut view = self.clone();
+        view.pointer = self.at(axis, index);
+        view.shape.remove(axis);
+        view.strides.remove(axis);
+        Ok(view)
+    }
+
+    /// A new axis of size 1 before `axis`.
+    ///
+    /// # Errors
+    /// If `axis` is larger than the number of axes.
+    pub fn insert_axis(&self, axis: usize) -> Result<View, StorageError> {
+        let ndim = self.ndim();
+        if axis > ndim {
+            return Err(StorageError::Axis { axis, ndim });
+        }
+        let mut view = self.clone();
+        view.shape.insert(axis, 1);
+        view.strides.insert(axis, 0);
+        Ok(view)
+    }
+
+    /// The same elements with axis `axes[n]` of this view as axis `n`.
+    ///
+    /// # Errors
+    /// If `axes` does not name each axis once.
+    pub fn transpose(&self, axes: &[usize]) -> Result<View, StorageError> {
+        if axes.len() != self.ndim() || !is_permutation(axes) {
+            return Err(StorageError::Axes {
+                axes: axes.to_vec(),
+                ndim: self.ndim(),
+            });
+        }
+        let mut view = self.clone();
+        view.shape = axes.iter().map(|&axis| self.shape[axis]).collect();
+        view.strides = axes.iter().map(|&axis| self.strides[axis]).collect();
+        Ok(view)
+    }
+
+    /// The elements repeated to fill `shape`, as NumPy does: axes are matched from the last, those of size 1 repeat.
+    ///
+    /// # Errors
+    /// If the shapes do not match.
+    pub fn broadcast(&self, shape: &[usize]) -> Result<View, StorageError> {
+        let refuse = || StorageError::Broadcast {
+            from: self.shape.clone(),
+            to: shape.to_vec(),
+        };
+        let missing = shape.len().checked_sub(self.ndim()).ok_or_else(refuse)?;
+        let mut strides = vec![0; missing];
+        for ((&from, &to), &stride) in self.shape.iter().zip(&shape[missing..]).zip(&self.strides) {
+            match from {
+                _ if from == to => strides.push(stride),
+                1 => strides.push(0),
+                _ => return Err(refuse()),
+            }
+        }
+        let view = Self {
+            shape: shape.to_vec(),
+            strides,
+            ..self.clone()
+        };
+        view.checked_bounds().ok_or_else(refuse)?;
+        Ok(view)
+    }
+
+    fn size(&self, axis: usize) -> Result<usize, StorageError> {
+        self.shape.get(axis).copied().ok_or(StorageError::Axis {
+            axis,
+            ndim: self.ndim(),
+        })
+    }
+
+    /// The address at an index of one axis that has been checked.
+    fn at(&self, axis: usize, index: usize) -> *mut u8 {
+        if self.is_empty() {
+            return self.pointer;
+        }
+        let offset = self.strides[axis].wrapping_mul(index as isize);
+        self.pointer.wrapping_offset(offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Allocation, Spec};
+
+    fn view(shape: &[usize]) -> View {
+        Allocation::zeroed(&Spec::packed(shape.to_vec(), 4))
+            .unwrap()
+            .1
+    }
+
+    fn described(view: &View, base: &View) -> (isize, Vec<usize>, Vec<isize>) {
+        let offset = view.pointer().addr() as isize - base.pointer().addr() as isize;
+        (offset, view.shape().to_vec(), view.strides().to_vec())
+    }
+
+    #[test]
+    fn slices_and_permutations() {
+        let base = view(&[4, 5, 6]);
+        let made = [
+            (
+                base.slice(1, 1, 2, 2),
+                (24, vec![4, 2, 6], vec![120, 48, 4]),
+            ),
+            (
+                base.slice(2, 5, -1, 6),
+                (20, vec![4, 5, 6], vec![120, 24, -4]),
+            ),
+            (
+                base.slice(2, 5, -2, 3),
+                (20, vec![4, 5, 3], vec![120, 24, -8]),
+            ),
+            (base.slice(0, 4, 1, 0), (0, vec![0, 5, 6], vec![120, 24, 4])),
+            (
+                base.slice(0, 3, 99, 1),
+                (360, vec![1, 5, 6], vec![120, 24, 4]),
+            ),
+            (base.drop_axis(1, 4), (96, vec![4, 6], vec![120, 4])),
+            (
+                base.insert_axis(3),
+                (0, vec![4, 5, 6, 1], vec![120, 24, 4, 0]),
+            ),
+            (
+                base.transpose(&[2, 0, 1]),
+                (0, vec![6, 4, 5], vec![4, 120, 24]),
+            ),
+            (
+                base.broadcast(&[3, 4, 5, 6]),
+                (0, vec![3, 4, 5, 6], vec![0, 120, 24, 4]),
+            ),
+        ];
+        for (made, expected) in made {
+            assert_eq!(described(&made.unwrap(), &base), expected);
+        }
+        let one = view(&[1, 3]);
+        assert_eq!(one.broadcast(&[2, 3]).unwrap().strides(), [0, 4]);
+    }
+
+    #[test]
+    fn what_leaves_the_view_is_an_error() {
+        let base = view(&[4, 5]);
+        let errors = [
+            (base.slice(2, 0, 1, 1), "axis is 2, but the view has 2 axes"),
+            (
+                base.slice(0, 2, 1, 3),
+                "a slice of 3 elements from 2 with step 1 leaves axis 0 with size 4",
+            ),
+            (
+                base.slice(0, 2, -1, 4),
+                "a slice of 4 elements from 2 with step -1 leaves axis 0 with size 4",
+            ),
+            (
+                base.slice(0, 2, isize::MIN, 9),
+                "a slice of 9 elements from 2 with step -9223372036854775808 leaves axis 0 with size 4",
+            ),
+            (
+                base.drop_axis(1, 5),
+                "index 5 is out of bounds for axis 1 with size 5",
+            ),
+            (base.insert_axis(3), "axis is 3, but the view has 2 axes"),
+            (
+                base.transpose(&[0, 0]),
+                "axes is [0, 0], but it must name each axis from 0 to ndim - 1 once, here [0, 1]",
+            ),
+            (
+                base.broadcast(&[5]),
+                "a view of shape [4, 5] cannot be broadcast to shape [5]",
+            ),
+            (
+                base.broadcast(&[4, 6]),
+                "a view of shape [4, 5] cannot be broadcast to shape [4, 6]",
+            ),
+        ];
+        for (result, message) in errors {
+            assert_eq!(result.unwrap_err().to_string(), message);
+        }
+    }
+
+    #[test]
+    fn bounds_cover_all_elements() {
+        let base = view(&[4, 5]);
+        let start = base.pointer().addr();
+        assert_eq!(base.bounds(), start..start + 80);
+        let back = base.slice(0, 3, -1, 4).unwrap().slice(1, 4, -2, 3).unwrap();
+        assert_eq!(back.bounds(), start..start + 80);
+        assert!(view(&[3, 0]).bounds().is_empty());
+    }
+
+    #[test]
+    fn halves_and_interleaved_views_do_not_overlap() {
+        let base = view(&[4, 6]);
+        let part = |start, step, length| base.slice(1, start, step, length).unwrap();
+        assert!(!part(0, 1, 3).overlaps(&part(3, 1, 3)));
+        assert!(!part(0, 2, 3).overlaps(&part(5, -2, 3)));
+        assert!(part(0, 1, 4).overlaps(&part(3, 1, 3)));
+        assert!(base.overlaps(&base));
+        assert!(!base.overlaps(&view(&[4, 6])));
+        assert!(base.broadcast(&[2, 4, 6]).unwrap().shares_elements());
+    }
+}
