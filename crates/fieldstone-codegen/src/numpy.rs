@@ -36,6 +36,12 @@ pub fn emit(program: &Program) -> String {
     text.module()
 }
 
+/// How the function is called, for who reads the text.
+const CALL: &str = "\
+Arrays lie along I, J, K. `domain` is the number of points along each, `origins` has the index of the
+first of them in the array of every name.
+";
+
 struct Text<'a> {
     program: &'a Program,
     writer: Writer<'a>,
@@ -72,7 +78,7 @@ impl<'a> Text<'a> {
 
     fn module(self) -> String {
         let mut module = format!(
-            "\"\"\"Stencil '{}' in NumPy.\"\"\"\n\n",
+            "\"\"\"Stencil '{}' in NumPy.\n\n{CALL}\"\"\"\n\n",
             self.stencil().name
         );
         let functions = self.writer.functions();
@@ -180,8 +186,8 @@ impl<'a> Text<'a> {
             if order != Order::Parallel {
                 extent.0[2] = (0, 0);
             }
-            self.comment(statement);
             self.set_box(&levels, extent);
+            self.comment(statement);
             self.statement(statement, None);
         }
         if order != Order::Parallel {
@@ -209,7 +215,7 @@ impl<'a> Text<'a> {
             format!("({}, {})", -lower, shifted(points, upper))
         };
         let text = format!(
-            "_Box(({}, {}, ({}, {})))",
+            "_Box({}, {}, ({}, {}))",
             horizontal(i, "ni"),
             horizontal(j, "nj"),
             shifted(begin, -k.0),

@@ -67,7 +67,7 @@ pub(super) struct Writer<'a> {
 
 /// Python functions by name, each after those it calls.
 const FUNCTIONS: [(&str, &str); 9] = [
-    ("_Field", include_str!("preamble.py")),
+    ("_Field", include_str!("field.py")),
     ("_reciprocal", include_str!("reciprocal.py")),
     ("_power", include_str!("power.py")),
     ("_integer_power", include_str!("integer_power.py")),

@@ -1,8 +1,11 @@
 class _Box(tuple):
     """Ranges (begin, end) along I, J, K; index 0 is the first point of the domain."""
 
+    def __new__(cls, *ranges):
+        return super().__new__(cls, ranges)
+
     def __add__(self, offset):
-        return _Box((begin + step, end + step) for (begin, end), step in zip(self, offset))
+        return _Box(*((begin + step, end + step) for (begin, end), step in zip(self, offset, strict=True)))
 
 
 class _Field:
@@ -15,12 +18,12 @@ class _Field:
 
     @classmethod
     def zeros(cls, dtype, domain, extent):
-        shape = [lower + points + upper for points, (lower, upper) in zip(domain, extent)]
+        shape = [lower + points + upper for points, (lower, upper) in zip(domain, extent, strict=True)]
         return cls(np.zeros(shape, dtype), [lower for lower, _ in extent])
 
     def __getitem__(self, box):
         """A view; axes that the array does not have are new ones of length one."""
-        along = zip(self.origin, box)
+        along = zip(self.origin, box, strict=True)
         return self.array[tuple(None if o is None else slice(o + begin, o + end) for o, (begin, end) in along)]
 
     def __setitem__(self, box, value):
