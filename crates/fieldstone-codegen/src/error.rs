@@ -45,6 +45,14 @@ pub enum RunError {
         given: String,
     },
 
+    /// No machine code could be made.
+    #[error(transparent)]
+    Compilation(#[from] crate::jit::JitError),
+
+    /// There is no memory for temporaries.
+    #[error(transparent)]
+    Memory(#[from] fieldstone_device::DeviceError),
+
     /// Something the backend cannot do.
     #[error("{place}: {what}")]
     Unsupported {

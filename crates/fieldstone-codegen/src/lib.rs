@@ -5,16 +5,23 @@
 //! | [`call`] | what a compiled stencil is called with |
 //! | [`domain`], [`alias`] | whether a call's arrays hold its domain, and whether they overlap |
 //! | [`error`] | what can go wrong in a run |
+//! | [`llvm`] | LLVM IR text of a scheduled stencil, [`tile`] sizes and scratch memory |
+//! | [`jit`], [`cache`], [`native`] | from LLVM IR to machine code, kept on disk, run on all threads |
 //! | [`math`], [`power`] | the rules of arithmetic and the functions of the language |
 //! | [`interpreter`] | the `debug` backend: step by step, with checks |
 //! | [`numpy`] | the `numpy` backend: NumPy text |
 pub mod alias;
+pub mod cache;
 pub mod call;
 pub mod domain;
 pub mod error;
 pub mod interpreter;
+pub mod jit;
+pub mod llvm;
 pub mod math;
+pub mod native;
 pub mod numpy;
 pub mod power;
+pub mod tile;
 
 pub use error::RunError;

@@ -1,6 +1,7 @@
 //! The extension module `fieldstone._core`: one file per concept it binds.
 mod errors;
 mod interface;
+mod jit;
 
 use pyo3::prelude::*;
 

@@ -13,6 +13,7 @@
 //! | [`verify`] | the rules that typed IR keeps |
 //! | [`analysis`] | access kinds, extents and levels |
 //! | [`program`] | all of the above in one value, which backends start from |
+//! | [`schedule`] | how a program is computed |
 pub mod analysis;
 pub mod branches;
 pub mod diagnostic;
@@ -20,6 +21,7 @@ pub mod dtype;
 pub mod grid;
 pub mod ir;
 pub mod program;
+pub mod schedule;
 pub mod source;
 pub mod types;
 pub mod verify;

@@ -1,0 +1,74 @@
+//! The words a kernel is called with.
+//!
+//! Every kernel has the signature `void kernel(ptr words, i64 begin, i64 end, ptr scratch)` and computes the tiles
+//! `begin..end`. `words` are 64-bit words in the order of [`Words`]; strides are in bytes.
+
+use fieldstone_stencil::ir::Stencil;
+use fieldstone_stencil::schedule::{Placement, Schedule};
+
+/// Where each argument stands among the words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Words {
+    fields: usize,
+    /// Position among the arrays, per temporary.
+    arrays: Vec<Option<usize>>,
+    array_count: usize,
+    scalars: usize,
+}
+
+impl Words {
+    /// Points of the domain along I, J, K.
+    pub const DOMAIN: usize = 0;
+    /// First level to compute and one past the last.
+    pub const LEVELS: usize = 3;
+    /// Points of a tile along I, J, K.
+    pub const TILE: usize = 5;
+    /// Number of tiles along I, J, K.
+    pub const COUNT: usize = 8;
+    const FIELDS: usize = 11;
+    /// Words of a field: address of the first point of the domain, strides along I, J, K.
+    const FIELD: usize = 4;
+
+    /// The words of a scheduled stencil.
+    pub fn new(stencil: &Stencil, schedule: &Schedule) -> Words {
+        let mut count = 0;
+        let arrays = schedule.temporaries.iter().map(|placement| {
+            matches!(placement, Placement::Array { .. }).then(|| {
+                count += 1;
+                count - 1
+            })
+        });
+        Words {
+            fields: stencil.fields.len(),
+            arrays: arrays.collect(),
+            array_count: count,
+            scalars: stencil.scalars.len(),
+        }
+    }
+
+    /// First word of a field.
+    pub fn field(&self, index: usize) -> usize {
+        Words::FIELDS + index * Words::FIELD
+    }
+
+    /// First word of a temporary that is an array.
+    pub fn array(&self, temporary: usize) -> Option<usize> {
+        let position = self.arrays[temporary]?;
+        Some(self.field(self.fields + position))
+    }
+
+    /// The word of a scalar.
+    pub fn scalar(&self, index: usize) -> usize {
+        self.field(self.fields + self.array_count) + index
+    }
+
+    /// How many words there are.
+    pub fn len(&self) -> usize {
+        self.scalar(self.scalars)
+    }
+
+    /// Never: the domain is always there.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,161 @@
+//! Text of one LLVM function: fresh names, blocks, loops.
+
+use std::collections::BTreeSet;
+use std::fmt::{Display, Write};
+
+/// Writes instructions into the current block of a function.
+pub(super) struct Builder {
+    text: String,
+    next: usize,
+    block: String,
+    /// `declare` lines of what the function calls.
+    pub declarations: BTreeSet<String>,
+}
+
+impl Builder {
+    pub fn new() -> Builder {
+        Builder {
+            text: String::from("entry:\n"),
+            next: 0,
+            block: String::from("entry"),
+            declarations: BTreeSet::new(),
+        }
+    }
+
+    pub fn finish(self) -> (String, BTreeSet<String>) {
+        (self.text, self.declarations)
+    }
+
+    /// An instruction with a result; returns the result's name.
+    pub fn value(&mut self, instruction: impl Display) -> String {
+        let name = self.fresh("%");
+        let _ = writeln!(self.text, "  {name} = {instruction}");
+        name
+    }
+
+    /// An instruction without a result.
+    pub fn effect(&mut self, instruction: impl Display) {
+        let _ = writeln!(self.text, "  {instruction}");
+    }
+
+    /// Declares a function and calls it.
+    pub fn call(&mut self, result: &str, function: &str, arguments: &[(&str, &str)]) -> String {
+        let call = self.call_text(result, function, arguments);
+        self.value(call)
+    }
+
+    /// Declares a function without a result and calls it.
+    pub fn call_void(&mut self, function: &str, arguments: &[(&str, &str)]) {
+        let call = self.call_text("void", function, arguments);
+        self.effect(call);
+    }
+
+    fn call_text(&mut self, result: &str, function: &str, arguments: &[(&str, &str)]) -> String {
+        let types: Vec<&str> = arguments.iter().map(|(kind, _)| *kind).collect();
+        // Functions of our own neither touch memory nor raise anything; LLVM knows its intrinsics itself.
+        let attributes = if function.starts_with("llvm.") {
+            ""
+        } else {
+            " nounwind willreturn memory(none)"
+        };
+        self.declarations.insert(format!(
+            "declare {result} @{function}({}){attributes}",
+            types.join(", ")
+        ));
+        let values: Vec<String> = arguments
+            .iter()
+            .map(|(kind, value)| format!("{kind} {value}"))
+            .collect();
+        format!("call {result} @{function}({})", values.join(", "))
+    }
+
+    fn fresh(&mut self, prefix: &str) -> String {
+        self.next += 1;
+        format!("{prefix}v{}", self.next)
+    }
+
+    fn start(&mut self, label: String) {
+        let _ = writeln!(self.text, "{label}:");
+        self.block = label;
+    }
+
+    /// `for (index = from; index < to; index += step) body(index)`.
+    pub fn for_loop(
+        &mut self,
+        from: &str,
+        to: &str,
+        step: &str,
+        body: impl FnOnce(&mut Builder, &str),
+    ) {
+        let name = self.fresh("loop.");
+        let before = self.block.clone();
+        self.effect(format_args!("br label %{name}.head"));
+        self.start(format!("{name}.head"));
+        self.effect(format_args!(
+            "%{name} = phi i64 [ {from}, %{before} ], [ %{name}.next, %{name}.latch ]"
+        ));
+        self.effect(format_args!("%{name}.more = icmp slt i64 %{name}, {to}"));
+        self.effect(format_args!(
+            "br i1 %{name}.more, label %{name}.body, label %{name}.exit"
+        ));
+        self.start(format!("{name}.body"));
+        body(self, &format!("%{name}"));
+        self.effect(format_args!("br label %{name}.latch"));
+        self.start(format!("{name}.latch"));
+        self.effect(format_args!("%{name}.next = add nsw i64 %{name}, {step}"));
+        self.effect(format_args!("br label %{name}.head"));
+        self.start(format!("{name}.exit"));
+    }
+
+    /// `if (condition) body()`.
+    pub fn when(&mut self, condition: &str, body: impl FnOnce(&mut Builder)) {
+        let name = self.fresh("when.");
+        self.effect(format_args!(
+            "br i1 {condition}, label %{name}.then, label %{name}.end"
+        ));
+        self.start(format!("{name}.then"));
+        body(self);
+        self.effect(format_args!("br label %{name}.end"));
+        self.start(format!("{name}.end"));
+    }
+
+    /// `a + b`, folded where one is the literal 0.
+    pub fn add(&mut self, a: &str, b: impl Display) -> String {
+        match (a, b.to_string()) {
+            (a, b) if b == "0" => a.to_string(),
+            ("0", b) => b,
+            (a, b) => self.value(format_args!("add nsw i64 {a}, {b}")),
+        }
+    }
+
+    /// `a - b`.
+    pub fn sub(&mut self, a: &str, b: impl Display) -> String {
+        match b.to_string() {
+            b if b == "0" => a.to_string(),
+            b => self.value(format_args!("sub nsw i64 {a}, {b}")),
+        }
+    }
+
+    /// `a * b`.
+    pub fn mul(&mut self, a: &str, b: impl Display) -> String {
+        self.value(format_args!("mul nsw i64 {a}, {b}"))
+    }
+
+    /// The smaller of two.
+    pub fn min(&mut self, a: &str, b: &str) -> String {
+        self.call("i64", "llvm.smin.i64", &[("i64", a), ("i64", b)])
+    }
+
+    /// The larger of two.
+    pub fn max(&mut self, a: &str, b: &str) -> String {
+        self.call("i64", "llvm.smax.i64", &[("i64", a), ("i64", b)])
+    }
+
+    /// The address `bytes` behind `pointer`.
+    pub fn offset(&mut self, pointer: &str, bytes: impl Display) -> String {
+        match bytes.to_string() {
+            bytes if bytes == "0" => pointer.to_string(),
+            bytes => self.value(format_args!("getelementptr i8, ptr {pointer}, i64 {bytes}")),
+        }
+    }
+}

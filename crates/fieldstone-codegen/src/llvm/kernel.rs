@@ -1,0 +1,408 @@
+//! One function for each nest: its loops over tiles, rows and levels.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use fieldstone_stencil::ir::Order;
+use fieldstone_stencil::ir::{Expr, ExprKind, ScalarId, Stmt, StmtKind, Target as Written};
+use fieldstone_stencil::program::Program;
+use fieldstone_stencil::schedule::{ColumnNest, Placement, Roles, RowNest, Schedule, Stage, Sweep};
+use fieldstone_stencil::visit::Accesses;
+use fieldstone_stencil::{Axis, Bound, DType, Extent, Interval, Level};
+
+use crate::tile::Scratch;
+
+use super::abi::Words;
+use super::builder::Builder;
+use super::place::Row;
+use super::{Layout, Target, row, types};
+
+/// What a kernel is made from.
+pub(super) struct Context<'a> {
+    pub program: &'a Program,
+    pub schedule: &'a Schedule,
+    pub layout: &'a Layout,
+    pub target: &'a Target,
+    pub scratch: &'a Scratch,
+}
+
+impl Context<'_> {
+    /// The axis along which a field or array is contiguous.
+    pub fn contiguous_along(&self, target: Written) -> Option<Axis> {
+        match target {
+            Written::Field(id) => self.layout.0[id.0 as usize],
+            Written::Temp(_) => Some(self.schedule.contiguous),
+        }
+    }
+}
+
+/// The loops of a kernel.
+#[derive(Clone, Copy)]
+pub(super) enum Loops<'a> {
+    Rows(&'a RowNest),
+    Columns(&'a ColumnNest),
+}
+
+/// What a kernel reads from its words on entry.
+pub(super) struct Entry {
+    /// Roles of the axes in a nest of rows.
+    pub roles: Option<Roles>,
+    pub domain: [String; 3],
+    levels: (String, String),
+    tile: [String; 3],
+    count: [String; 3],
+    pub arrays: HashMap<Written, Array>,
+    /// Names of scalar parameters in registers; a boolean is an `i1`.
+    pub scalars: HashMap<ScalarId, String>,
+}
+
+/// Address of the first point of the domain, and strides in bytes.
+pub(super) struct Array {
+    pub pointer: String,
+    pub strides: [String; 3],
+}
+
+/// The text of a kernel and the declarations it needs.
+pub(super) fn function(
+    name: &str,
+    context: &Context<'_>,
+    loops: Loops<'_>,
+) -> (String, BTreeSet<String>) {
+    let mut builder = Builder::new();
+    let b = &mut builder;
+    match loops {
+        Loops::Rows(nest) => {
+            let entry = entry(context, b, &nest.stages, Some(nest.roles));
+            rows(context, &entry, b, nest);
+        }
+        Loops::Columns(nest) => {
+            let entry = entry(context, b, nest.stages(), None);
+            columns(context, &entry, b, nest);
+        }
+    }
+    builder.effect("ret void");
+    let (body, declarations) = builder.finish();
+    let text = format!(
+        "define void @{name}(ptr noalias readonly %words, i64 %begin, i64 %end, ptr noalias %scratch) #0 {{\n{body}}}\n\n"
+    );
+    (text, declarations)
+}
+
+fn entry<'s>(
+    context: &Context<'_>,
+    b: &mut Builder,
+    stages: impl IntoIterator<Item = &'s Stage>,
+    roles: Option<Roles>,
+) -> Entry {
+    let words = Words::new(&context.program.stencil, context.schedule);
+    let mut used = Vec::new();
+    let mut scalars = Vec::new();
+    for statement in stages.into_iter().flat_map(|stage| &stage.statements) {
+        let accesses = Accesses::of(statement);
+        used.extend(accesses.reads.iter().map(|(target, _)| *target));
+        used.extend(accesses.written());
+        scalars_of(statement, &mut scalars);
+    }
+    let three = |b: &mut Builder, first| std::array::from_fn(|n| word(b, first + n));
+    let mut entry = Entry {
+        roles,
+        domain: three(b, Words::DOMAIN),
+        levels: (word(b, Words::LEVELS), word(b, Words::LEVELS + 1)),
+        tile: three(b, Words::TILE),
+        count: three(b, Words::COUNT),
+        arrays: HashMap::new(),
+        scalars: HashMap::new(),
+    };
+    let mut seen = HashSet::new();
+    for target in used.into_iter().filter(|target| seen.insert(*target)) {
+        if let Some(first) = first_word(context, &words, target) {
+            let address = word(b, first);
+            let array = Array {
+                pointer: b.value(format_args!("inttoptr i64 {address} to ptr")),
+                strides: three(b, first + 1),
+            };
+            entry.arrays.insert(target, array);
+        }
+    }
+    for id in scalars {
+        entry.scalars.entry(id).or_insert_with(|| {
+            let bits = word(b, words.scalar(id.0 as usize));
+            scalar(b, &bits, context.program.stencil.scalar(id).dtype)
+        });
+    }
+    entry
+}
+
+fn first_word(context: &Context<'_>, words: &Words, target: Written) -> Option<usize> {
+    match target {
+        Written::Field(id) => Some(words.field(id.0 as usize)),
+        Written::Temp(id) => match context.schedule.temporaries[id.0 as usize] {
+            Placement::Array { .. } => words.array(id.0 as usize),
+            _ => None,
+        },
+    }
+}
+
+fn scalars_of(statement: &Stmt, scalars: &mut Vec<ScalarId>) {
+    let mut note = |expr: &Expr| {
+        expr.walk(|node| {
+            if let ExprKind::Scalar(id) = node.kind {
+                scalars.push(id);
+            }
+        });
+    };
+    match &statement.kind {
+        StmtKind::Assign { value, .. } => note(value),
+        StmtKind::If {
+            condition,
+            then,
+            orelse,
+        } => {
+            note(condition);
+            for inner in then.iter().chain(orelse) {
+                scalars_of(inner, scalars);
+            }
+        }
+    }
+}
+
+fn word(b: &mut Builder, index: usize) -> String {
+    let address = b.offset("%words", index * 8);
+    b.value(format_args!("load i64, ptr {address}, align 8"))
+}
+
+fn scalar(b: &mut Builder, bits: &str, dtype: DType) -> String {
+    let register = types::register(dtype);
+    match dtype {
+        DType::Bool => b.value(format_args!("icmp ne i64 {bits}, 0")),
+        DType::Float64 => b.value(format_args!("bitcast i64 {bits} to double")),
+        DType::Float32 => {
+            let half = b.value(format_args!("trunc i64 {bits} to i32"));
+            b.value(format_args!("bitcast i32 {half} to float"))
+        }
+        DType::Int64 | DType::UInt64 => bits.to_string(),
+        _ => b.value(format_args!("trunc i64 {bits} to {register}")),
+    }
+}
+
+/// First point of tile number `number` along `axis` and one past its last, of a domain extended by `extent`.
+fn tile_range(
+    entry: &Entry,
+    b: &mut Builder,
+    axis: Axis,
+    number: &str,
+    extent: (i32, i32),
+) -> (String, String) {
+    let (first, last) = domain_range(entry, axis);
+    let first = b.sub(&first, extent.0);
+    let last = b.add(&last, extent.1);
+    let shift = b.mul(number, &entry.tile[axis.index()]);
+    let begin = b.add(&first, shift);
+    let end = b.add(&begin, &entry.tile[axis.index()]);
+    let end = b.min(&end, &last);
+    (begin, end)
+}
+
+fn domain_range(entry: &Entry, axis: Axis) -> (String, String) {
+    match axis {
+        Axis::K => entry.levels.clone(),
+        _ => (String::from("0"), entry.domain[axis.index()].clone()),
+    }
+}
+
+/// Cuts a range of levels to an interval.
+fn clip_levels(
+    entry: &Entry,
+    b: &mut Builder,
+    interval: Interval,
+    range: (String, String),
+) -> (String, String) {
+    if interval == Interval::FULL {
+        return range;
+    }
+    let start = bound(entry, b, interval.start);
+    let end = bound(entry, b, interval.end);
+    (b.max(&range.0, &start), b.min(&range.1, &end))
+}
+
+fn bound(entry: &Entry, b: &mut Builder, bound: Bound) -> String {
+    match bound.level {
+        Level::Start => bound.offset.to_string(),
+        Level::End => b.add(&entry.domain[2], bound.offset),
+    }
+}
+
+fn relative(extent: Extent, base: Extent, axis: Axis) -> (i32, i32) {
+    let (extent, base) = (extent.along(axis), base.along(axis));
+    (extent.0 - base.0, extent.1 - base.1)
+}
+
+/// Tiles, the sliding axis inside each, and every stage a few rows ahead of those that read it.
+fn rows(context: &Context<'_>, entry: &Entry, b: &mut Builder, nest: &RowNest) {
+    let roles = nest.roles;
+    let [vector, block, slide] = [roles.vector, roles.block, roles.slide].map(Axis::index);
+    b.for_loop("%begin", "%end", "1", |b, task| {
+        let count = &entry.count;
+        let vector_tile = b.value(format_args!("urem i64 {task}, {}", count[vector]));
+        let rest = b.value(format_args!("udiv i64 {task}, {}", count[vector]));
+        let block_tile = b.value(format_args!("urem i64 {rest}, {}", count[block]));
+        let slide_tile = b.value(format_args!("udiv i64 {rest}, {}", count[block]));
+        let range = |b: &mut Builder, axis: Axis, tile: &str| {
+            tile_range(entry, b, axis, tile, nest.extent.along(axis))
+        };
+        let vectors = range(b, roles.vector, &vector_tile);
+        let blocks = range(b, roles.block, &block_tile);
+        let slides = range(b, roles.slide, &slide_tile);
+        let mut tile: [String; 3] = Default::default();
+        tile[vector] = vectors.0.clone();
+        tile[block] = blocks.0.clone();
+        tile[slide] = slides.0.clone();
+        let reach = |stage: &Stage, axis| relative(stage.extent, nest.extent, axis);
+        let lag = |stage: &Stage| {
+            let (before, after) = reach(stage, roles.slide);
+            before + after
+        };
+        let most = nest.stages.iter().map(lag).max().unwrap_or(0);
+        let first_step = b.sub(&slides.0, most);
+        b.for_loop(&first_step, &slides.1, "1", |b, step| {
+            for stage in &nest.stages {
+                let (before, after) = reach(stage, roles.slide);
+                let at = b.add(step, after);
+                let emit = |b: &mut Builder| {
+                    let blocks = widen(entry, b, stage, roles.block, &blocks, nest.extent);
+                    let vectors = widen(entry, b, stage, roles.vector, &vectors, nest.extent);
+                    b.for_loop(&blocks.0, &blocks.1, "1", |b, in_block| {
+                        let mut index: [String; 3] = Default::default();
+                        index[slide] = at.clone();
+                        index[block] = in_block.to_string();
+                        let row = Row {
+                            vector: roles.vector,
+                            index,
+                            tile: tile.clone(),
+                        };
+                        row::stage(context, entry, b, stage, &row, &vectors);
+                    });
+                };
+                if before + after < most {
+                    let first = b.sub(&slides.0, before);
+                    let ready = b.value(format_args!("icmp sge i64 {at}, {first}"));
+                    b.when(&ready, emit);
+                } else {
+                    emit(b);
+                }
+            }
+        });
+    });
+}
+
+/// A tile's range along an axis, widened to what a stage computes and cut to its levels.
+fn widen(
+    entry: &Entry,
+    b: &mut Builder,
+    stage: &Stage,
+    axis: Axis,
+    range: &(String, String),
+    base: Extent,
+) -> (String, String) {
+    let (before, after) = relative(stage.extent, base, axis);
+    let range = (b.sub(&range.0, before), b.add(&range.1, after));
+    match axis {
+        Axis::K => clip_levels(entry, b, stage.interval, range),
+        _ => range,
+    }
+}
+
+/// Blocks of columns, the sweeps over each, and the stages of each level.
+fn columns(context: &Context<'_>, entry: &Entry, b: &mut Builder, nest: &ColumnNest) {
+    let (vector, outer) = (nest.vector, nest.outer());
+    b.for_loop("%begin", "%end", "1", |b, task| {
+        let count = &entry.count[vector.index()];
+        let vector_tile = b.value(format_args!("urem i64 {task}, {count}"));
+        let outer_tile = b.value(format_args!("udiv i64 {task}, {count}"));
+        let along = |b: &mut Builder, axis: Axis, tile: &str| {
+            tile_range(entry, b, axis, tile, nest.extent.along(axis))
+        };
+        let vectors = along(b, vector, &vector_tile);
+        let outers = along(b, outer, &outer_tile);
+        b.for_loop(&outers.0, &outers.1, "1", |b, at| {
+            let mut row = Row {
+                vector,
+                index: Default::default(),
+                tile: Default::default(),
+            };
+            row.index[outer.index()] = at.to_string();
+            row.tile[outer.index()] = at.to_string();
+            row.tile[vector.index()] = vectors.0.clone();
+            row.tile[2] = String::from("0");
+            for sweep in &nest.sweeps {
+                self::sweep(context, entry, b, nest, sweep, &row, &vectors);
+            }
+        });
+    });
+}
+
+fn sweep(
+    context: &Context<'_>,
+    entry: &Entry,
+    b: &mut Builder,
+    nest: &ColumnNest,
+    sweep: &Sweep,
+    row: &Row,
+    vectors: &(String, String),
+) {
+    for (interval, stages) in &sweep.sections {
+        let levels = clip_levels(entry, b, *interval, entry.levels.clone());
+        let level_loop = |b: &mut Builder, count: &str| {
+            let mut row = Row {
+                vector: row.vector,
+                index: row.index.clone(),
+                tile: row.tile.clone(),
+            };
+            row.index[2] = match sweep.order {
+                Order::Backward => {
+                    let last = b.add(&levels.1, -1);
+                    let first = b.sub(&last, count);
+                    b.add(&first, levels.0.as_str())
+                }
+                _ => count.to_string(),
+            };
+            for stage in stages {
+                let range = clip_columns(entry, b, nest, stage, &row, vectors);
+                row::stage(context, entry, b, stage, &row, &range);
+            }
+        };
+        b.for_loop(&levels.0, &levels.1, "1", level_loop);
+    }
+}
+
+/// The columns of a block that a stage computes; none where the row is outside of its extent.
+fn clip_columns(
+    entry: &Entry,
+    b: &mut Builder,
+    nest: &ColumnNest,
+    stage: &Stage,
+    row: &Row,
+    vectors: &(String, String),
+) -> (String, String) {
+    let mut range = vectors.clone();
+    let along = |axis: Axis| (stage.extent.along(axis), nest.extent.along(axis));
+    let (extent, all) = along(nest.vector);
+    if extent != all {
+        let last = b.add(&entry.domain[nest.vector.index()], extent.1);
+        range.0 = b.max(&range.0, &(-extent.0).to_string());
+        range.1 = b.min(&range.1, &last);
+    }
+    let outer = nest.outer();
+    let (extent, all) = along(outer);
+    if extent != all {
+        let at = &row.index[outer.index()];
+        let last = b.add(&entry.domain[outer.index()], extent.1);
+        let above = b.value(format_args!("icmp sge i64 {at}, {}", -extent.0));
+        let below = b.value(format_args!("icmp slt i64 {at}, {last}"));
+        let inside = b.value(format_args!("and i1 {above}, {below}"));
+        range.1 = b.value(format_args!(
+            "select i1 {inside}, i64 {}, i64 {}",
+            range.1, range.0
+        ));
+    }
+    range
+}

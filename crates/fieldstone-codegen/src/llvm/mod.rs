@@ -1,0 +1,141 @@
+//! From a schedule to LLVM IR text.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`abi`] | the words a kernel is called with |
+//! | `builder` | blocks, loops and fresh names |
+//! | `types` | LLVM's names of types and constants |
+//! | `kernel` | one function for each nest: its loops over tiles, rows and levels |
+//! | `place` | addresses of what a row reads and writes |
+//! | `row` | the vector loop of one stage over one row |
+//! | `arithmetic` | one operation on vectors |
+
+pub mod abi;
+mod arithmetic;
+mod builder;
+mod kernel;
+mod place;
+mod row;
+mod types;
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use fieldstone_stencil::Axis;
+use fieldstone_stencil::program::Program;
+use fieldstone_stencil::schedule::{Nest, RowNest, Schedule};
+
+use crate::tile::Scratch;
+
+/// The processor that code is made for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Target {
+    /// LLVM's triple.
+    pub triple: String,
+    /// LLVM's name of the processor.
+    pub cpu: String,
+    /// LLVM's list of features, such as `+avx2,-avx512f`.
+    pub features: String,
+}
+
+impl Target {
+    fn has(&self, feature: &str) -> bool {
+        self.features
+            .split(',')
+            .any(|word| word.strip_prefix('+') == Some(feature))
+    }
+
+    /// Bytes of a vector register.
+    pub fn vector_bytes(&self) -> usize {
+        match () {
+            () if self.has("avx512f") => 64,
+            () if self.has("avx") => 32,
+            () => 16,
+        }
+    }
+
+    /// Whether loads and stores of some lanes are single instructions.
+    fn has_masked_access(&self) -> bool {
+        self.has("avx2")
+    }
+}
+
+/// Which axis each array is contiguous along, in the order of the stencil's fields; `None` along none.
+///
+/// Code is made for one layout and runs with any strides that fit it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Layout(pub Vec<Option<Axis>>);
+
+impl Layout {
+    /// The axis along which most fields are contiguous; `I` where none is.
+    pub fn contiguous(&self) -> Axis {
+        let fields = |axis: Axis| self.0.iter().filter(|unit| **unit == Some(axis)).count();
+        let best = Axis::ALL.into_iter().rev().max_by_key(|axis| fields(*axis));
+        best.unwrap_or(Axis::I)
+    }
+}
+
+/// The text of a module and its kernels, in the order in which they run.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// LLVM IR.
+    pub text: String,
+    /// One for each nest, several for a nest that runs level by level.
+    pub kernels: Vec<Kernel>,
+}
+
+/// A function of a module.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// Symbol.
+    pub name: String,
+    /// Scratch memory of each thread, and the largest tile.
+    pub scratch: Scratch,
+}
+
+/// Writes the kernels of a scheduled program.
+pub fn emit(program: &Program, schedule: &Schedule, layout: &Layout, target: &Target) -> Module {
+    let mut module = Module {
+        text: String::new(),
+        kernels: Vec::new(),
+    };
+    let mut declarations = BTreeSet::new();
+    let mut add = |nest: kernel::Loops<'_>, scratch: Scratch| {
+        let name = format!("fieldstone_kernel_{}", module.kernels.len());
+        let context = kernel::Context {
+            program,
+            schedule,
+            layout,
+            target,
+            scratch: &scratch,
+        };
+        let (text, declared) = kernel::function(&name, &context, nest);
+        module.text.push_str(&text);
+        declarations.extend(declared);
+        module.kernels.push(Kernel { name, scratch });
+    };
+    for (index, nest) in schedule.nests.iter().enumerate() {
+        let rows = |nest: &RowNest| Scratch::of_rows(&program.stencil, schedule, index, nest);
+        match nest {
+            Nest::Rows(nest) => add(kernel::Loops::Rows(nest), rows(nest)),
+            Nest::Columns(nest) => {
+                let scratch = Scratch::of_columns(&program.stencil, schedule, index);
+                add(kernel::Loops::Columns(nest), scratch);
+            }
+            Nest::Levels(nest) => {
+                for nest in nest.sections.iter().flat_map(|(_, nests)| nests) {
+                    add(kernel::Loops::Rows(nest), Scratch::default());
+                }
+            }
+        }
+    }
+    for declaration in declarations {
+        let _ = writeln!(module.text, "{declaration}");
+    }
+    let bits = target.vector_bytes() * 8;
+    let _ = writeln!(
+        module.text,
+        "attributes #0 = {{ nounwind \"prefer-vector-width\"=\"{bits}\" \"min-legal-vector-width\"=\"{bits}\" }}"
+    );
+    module
+}

@@ -1,0 +1,150 @@
+//! Addresses of what a row reads and writes.
+
+use fieldstone_stencil::ir::Target;
+use fieldstone_stencil::schedule::Placement;
+use fieldstone_stencil::{Axes, Axis, DType, Offset};
+
+use crate::tile::Place;
+
+use super::builder::Builder;
+use super::kernel::{Context, Entry};
+
+/// A row: its indices along the axes it does not run along, and the tile it belongs to.
+pub(super) struct Row {
+    /// The axis it runs along.
+    pub vector: Axis,
+    /// Index along I, J, K; that along `vector` is not used.
+    pub index: [String; 3],
+    /// First point of the tile along I, J, K.
+    pub tile: [String; 3],
+}
+
+/// How the points of a row follow each other.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Spacing {
+    /// One behind the other.
+    Contiguous,
+    /// Bytes between them.
+    Strided(String),
+    /// The same for all points of the row.
+    Uniform,
+    /// In registers only.
+    Register,
+}
+
+/// The pointer to the point with index 0 along the vector axis, and the spacing of the others.
+#[derive(Clone, Debug)]
+pub(super) struct RowPointer {
+    pub pointer: String,
+    pub spacing: Spacing,
+}
+
+/// The type of a target's elements.
+pub(super) fn dtype(context: &Context<'_>, target: Target) -> DType {
+    match target {
+        Target::Field(id) => context.program.stencil.field(id).dtype,
+        Target::Temp(id) => {
+            let temporary = context.program.stencil.temporary(id);
+            temporary.dtype.expect("types are resolved")
+        }
+    }
+}
+
+/// Where `target` lies for the points of a row, `offset` away from it along the other axes.
+pub(super) fn row_pointer(
+    context: &Context<'_>,
+    entry: &Entry,
+    b: &mut Builder,
+    row: &Row,
+    target: Target,
+    offset: Offset,
+) -> RowPointer {
+    if let Target::Temp(id) = target {
+        let number = id.0 as usize;
+        match context.schedule.temporaries[number] {
+            Placement::Array { .. } => {}
+            Placement::Register | Placement::Unused => {
+                return RowPointer {
+                    pointer: String::new(),
+                    spacing: Spacing::Register,
+                };
+            }
+            Placement::Ring { .. } | Placement::Column { .. } => {
+                let place = context.scratch.places[&id];
+                let size = dtype(context, target).size();
+                return RowPointer {
+                    pointer: scratch_pointer(context, entry, b, row, place, size, offset),
+                    spacing: Spacing::Contiguous,
+                };
+            }
+        }
+    }
+    strided_pointer(context, entry, b, row, target, offset)
+}
+
+fn strided_pointer(
+    context: &Context<'_>,
+    entry: &Entry,
+    b: &mut Builder,
+    row: &Row,
+    target: Target,
+    offset: Offset,
+) -> RowPointer {
+    let array = &entry.arrays[&target];
+    let axes: Axes = context.program.stencil.target_axes(target);
+    let mut pointer = array.pointer.clone();
+    for axis in axes.iter().filter(|axis| *axis != row.vector) {
+        let index = b.add(&row.index[axis.index()], offset.along(axis));
+        let bytes = b.mul(&index, &array.strides[axis.index()]);
+        pointer = b.offset(&pointer, bytes);
+    }
+    let spacing = if !axes.contains(row.vector) {
+        Spacing::Uniform
+    } else if context.contiguous_along(target) == Some(row.vector) {
+        Spacing::Contiguous
+    } else {
+        Spacing::Strided(array.strides[row.vector.index()].clone())
+    };
+    RowPointer { pointer, spacing }
+}
+
+fn scratch_pointer(
+    context: &Context<'_>,
+    entry: &Entry,
+    b: &mut Builder,
+    row: &Row,
+    place: Place,
+    size: usize,
+    offset: Offset,
+) -> String {
+    let (bytes, pad) = match place {
+        Place::Ring {
+            offset: start,
+            row: row_bytes,
+            rows,
+            blocks,
+            before,
+            pad,
+        } => {
+            let roles = entry.roles.expect("rings belong to nests of rows");
+            let (slide, block) = (roles.slide.index(), roles.block.index());
+            let at = b.add(&row.index[slide], offset.0[slide]);
+            let ring = b.value(format_args!("and i64 {at}, {}", rows - 1));
+            let first = b.mul(&ring, blocks);
+            let in_block = b.sub(&row.index[block], &row.tile[block]);
+            let in_block = b.add(&in_block, before as i64 + i64::from(offset.0[block]));
+            let line = b.add(&first, in_block);
+            let bytes = b.mul(&line, row_bytes);
+            (b.add(&bytes, start), pad)
+        }
+        Place::Column { offset: start } => {
+            let level = b.add(&row.index[2], offset.0[2]);
+            let bytes = b.mul(&level, context.scratch.level_bytes);
+            (b.add(&bytes, start), 0)
+        }
+    };
+    let first_point = b.mul(&row.tile[row.vector.index()], size);
+    let bytes = b.sub(&bytes, first_point);
+    let bytes = b.add(&bytes, pad);
+    b.offset("%scratch", bytes)
+}

@@ -1,0 +1,505 @@
+//! The vector loop of one stage over one row.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+
+use fieldstone_stencil::ir::{BinaryOp, Expr, ExprKind, ScalarId, Stmt, StmtKind, Target};
+use fieldstone_stencil::schedule::Stage;
+use fieldstone_stencil::{Axis, DType, Offset};
+
+use crate::power;
+
+use super::arithmetic::Arithmetic;
+use super::builder::Builder;
+use super::kernel::{Context, Entry};
+use super::place::{self, Row, RowPointer, Spacing};
+use super::types::{self, Lanes};
+
+/// What is computed once for a row.
+struct Preheader {
+    pointers: HashMap<(Target, Offset), RowPointer>,
+    /// Values that are the same for the whole row.
+    uniforms: HashMap<(Target, Offset), String>,
+}
+
+/// Computes a stage for the points `range.0..range.1` of a row.
+pub(super) fn stage(
+    context: &Context<'_>,
+    entry: &Entry,
+    b: &mut Builder,
+    stage: &Stage,
+    row: &Row,
+    range: &(String, String),
+) {
+    let width = width(context, stage);
+    let preheader = preheader(context, entry, b, stage, row);
+    let length = b.sub(&range.1, &range.0);
+    let length = b.max(&length, "0");
+    let whole = b.value(format_args!("and i64 {length}, -{width}"));
+    let main_end = b.add(&range.0, &whole);
+    let body = |b: &mut Builder, lanes: Lanes, first: &str, mask: Option<String>| {
+        let mut body = Body {
+            context,
+            entry,
+            b,
+            lanes,
+            row,
+            preheader: &preheader,
+            first,
+            mask,
+            values: HashMap::new(),
+            changed: Vec::new(),
+        };
+        body.statements(&stage.statements, None);
+        body.store_changes();
+    };
+    b.for_loop(&range.0, &main_end, &width.to_string(), |b, first| {
+        body(b, Lanes { width }, first, None);
+    });
+    if width == 1 {
+        return;
+    }
+    if !context.target.has_masked_access() {
+        b.for_loop(&main_end, &range.1, "1", |b, first| {
+            body(b, Lanes { width: 1 }, first, None);
+        });
+        return;
+    }
+    let rest = b.value(format_args!("icmp slt i64 {main_end}, {}", range.1));
+    b.when(&rest, |b| {
+        let lanes = Lanes { width };
+        let indices = lane_indices(b, lanes, &main_end);
+        let end = splat(b, lanes, "i64", &range.1);
+        let kind = lanes.of("i64");
+        let mask = b.value(format_args!("icmp slt {kind} {indices}, {end}"));
+        body(b, lanes, &main_end, Some(mask));
+    });
+}
+
+/// Lanes of the widest type of a stage that fill a register.
+fn width(context: &Context<'_>, stage: &Stage) -> usize {
+    let size = Cell::new(1);
+    let note = |dtype: DType| size.set(size.get().max(dtype.size()));
+    for statement in &stage.statements {
+        visit(statement, &mut |expr| note(expr.dtype()), &mut |target| {
+            note(place::dtype(context, target))
+        });
+    }
+    let size = size.get();
+    context.target.vector_bytes() / size
+}
+
+/// Calls `expression` on every expression of a statement and `written` on every target.
+fn visit<'s>(
+    statement: &'s Stmt,
+    expression: &mut impl FnMut(&'s Expr),
+    written: &mut impl FnMut(Target),
+) {
+    match &statement.kind {
+        StmtKind::Assign { target, value, .. } => {
+            value.walk(&mut *expression);
+            written(*target);
+        }
+        StmtKind::If {
+            condition,
+            then,
+            orelse,
+        } => {
+            condition.walk(&mut *expression);
+            for inner in then.iter().chain(orelse) {
+                visit(inner, expression, written);
+            }
+        }
+    }
+}
+
+fn across(offset: Offset, vector: Axis) -> Offset {
+    let mut across = offset;
+    across.0[vector.index()] = 0;
+    across
+}
+
+fn preheader(
+    context: &Context<'_>,
+    entry: &Entry,
+    b: &mut Builder,
+    stage: &Stage,
+    row: &Row,
+) -> Preheader {
+    let mut needed = Vec::new();
+    for statement in &stage.statements {
+        let mut written = Vec::new();
+        let mut read = |expr: &Expr| {
+            if let ExprKind::Access { target, offset } = expr.kind {
+                needed.push((target, across(offset, row.vector)));
+            }
+        };
+        visit(statement, &mut read, &mut |target| {
+            written.push((target, Offset::ZERO))
+        });
+        needed.extend(written);
+    }
+    let mut preheader = Preheader {
+        pointers: HashMap::new(),
+        uniforms: HashMap::new(),
+    };
+    for key in needed {
+        if preheader.pointers.contains_key(&key) {
+            continue;
+        }
+        let pointer = place::row_pointer(context, entry, b, row, key.0, key.1);
+        if pointer.spacing == Spacing::Uniform {
+            let value = load_scalar(b, place::dtype(context, key.0), &pointer.pointer);
+            preheader.uniforms.insert(key, value);
+        }
+        preheader.pointers.insert(key, pointer);
+    }
+    preheader
+}
+
+fn load_scalar(b: &mut Builder, dtype: DType, pointer: &str) -> String {
+    let (kind, align) = (types::memory(dtype), dtype.size());
+    let value = b.value(format_args!("load {kind}, ptr {pointer}, align {align}"));
+    from_memory(b, Lanes { width: 1 }, dtype, value)
+}
+
+fn from_memory(b: &mut Builder, lanes: Lanes, dtype: DType, value: String) -> String {
+    if dtype != DType::Bool {
+        return value;
+    }
+    let (kind, zero) = (lanes.of("i8"), lanes.splat("i8", "0"));
+    b.value(format_args!("icmp ne {kind} {value}, {zero}"))
+}
+
+fn splat(b: &mut Builder, lanes: Lanes, element: &str, value: &str) -> String {
+    if lanes.width == 1 {
+        return value.to_string();
+    }
+    let kind = lanes.of(element);
+    let one = b.value(format_args!(
+        "insertelement {kind} poison, {element} {value}, i64 0"
+    ));
+    let zeros = format!("<{} x i32> zeroinitializer", lanes.width);
+    b.value(format_args!(
+        "shufflevector {kind} {one}, {kind} poison, {zeros}"
+    ))
+}
+
+/// `first`, `first + 1`, …, as `i64`.
+fn lane_indices(b: &mut Builder, lanes: Lanes, first: &str) -> String {
+    let firsts = splat(b, lanes, "i64", first);
+    let kind = lanes.of("i64");
+    let steps: Vec<String> = (0..lanes.width).map(|n| format!("i64 {n}")).collect();
+    b.value(format_args!("add {kind} {firsts}, <{}>", steps.join(", ")))
+}
+
+/// The statements of a stage on one vector of points.
+struct Body<'a, 'b> {
+    context: &'a Context<'a>,
+    entry: &'a Entry,
+    b: &'b mut Builder,
+    lanes: Lanes,
+    row: &'a Row,
+    preheader: &'a Preheader,
+    /// Index of the first lane along the row.
+    first: &'a str,
+    /// Lanes inside the row, `None` where all are.
+    mask: Option<String>,
+    /// What is known of targets at offsets.
+    values: HashMap<(Target, Offset), String>,
+    /// Targets whose value must be stored.
+    changed: Vec<Target>,
+}
+
+impl Body<'_, '_> {
+    fn arithmetic(&mut self) -> Arithmetic<'_> {
+        Arithmetic {
+            b: self.b,
+            lanes: self.lanes,
+        }
+    }
+
+    fn statements(&mut self, statements: &[Stmt], condition: Option<&str>) {
+        for statement in statements {
+            self.statement(statement, condition);
+        }
+    }
+
+    fn statement(&mut self, statement: &Stmt, condition: Option<&str>) {
+        match &statement.kind {
+            StmtKind::Assign { target, value, .. } => {
+                let value = self.expression(value);
+                self.assign(*target, value, condition);
+            }
+            StmtKind::If {
+                condition: test,
+                then,
+                orelse,
+            } => {
+                let test = self.expression(test);
+                let holds = self.both(condition, &test);
+                self.statements(then, Some(&holds));
+                if !orelse.is_empty() {
+                    let otherwise = self.arithmetic().not(&test);
+                    let fails = self.both(condition, &otherwise);
+                    self.statements(orelse, Some(&fails));
+                }
+            }
+        }
+    }
+
+    fn both(&mut self, condition: Option<&str>, test: &str) -> String {
+        match condition {
+            None => test.to_string(),
+            Some(condition) => self.arithmetic().and(condition, test),
+        }
+    }
+
+    fn assign(&mut self, target: Target, value: String, condition: Option<&str>) {
+        let value = match condition {
+            None => value,
+            Some(condition) => {
+                let old = self.read(target, Offset::ZERO);
+                let dtype = place::dtype(self.context, target);
+                self.arithmetic().select(condition, dtype, &value, &old)
+            }
+        };
+        self.values.insert((target, Offset::ZERO), value);
+        if !self.changed.contains(&target) {
+            self.changed.push(target);
+        }
+    }
+
+    fn expression(&mut self, expr: &Expr) -> String {
+        let dtype = expr.dtype();
+        match &expr.kind {
+            ExprKind::Literal(literal) => self.arithmetic().literal(*literal, dtype),
+            ExprKind::Scalar(id) => self.scalar(*id, dtype),
+            ExprKind::Access { target, offset } => self.read(*target, *offset),
+            ExprKind::Cast(operand) => {
+                let value = self.expression(operand);
+                self.arithmetic().cast(operand.dtype(), dtype, &value)
+            }
+            ExprKind::Unary(op, operand) => {
+                let value = self.expression(operand);
+                self.arithmetic().unary(*op, operand.dtype(), &value)
+            }
+            ExprKind::Binary(BinaryOp::Pow, base, exponent) => self.power(base, exponent),
+            ExprKind::Binary(op, left, right) => {
+                let (a, b) = (self.expression(left), self.expression(right));
+                self.arithmetic().binary(*op, left.dtype(), &a, &b)
+            }
+            ExprKind::Compare(op, left, right) => {
+                let (a, b) = (self.expression(left), self.expression(right));
+                self.arithmetic().compare(*op, left.dtype(), &a, &b)
+            }
+            ExprKind::Select(condition, left, right) => {
+                let condition = self.expression(condition);
+                let (a, b) = (self.expression(left), self.expression(right));
+                self.arithmetic().select(&condition, dtype, &a, &b)
+            }
+            ExprKind::Call(builtin, arguments) => {
+                if let (fieldstone_stencil::ir::Builtin::Pow, [base, exponent]) =
+                    (builtin, arguments.as_slice())
+                {
+                    return self.power(base, exponent);
+                }
+                let values: Vec<String> = arguments.iter().map(|a| self.expression(a)).collect();
+                let values: Vec<&str> = values.iter().map(String::as_str).collect();
+                self.arithmetic()
+                    .call(*builtin, arguments[0].dtype(), &values)
+            }
+        }
+    }
+
+    fn power(&mut self, base: &Expr, exponent: &Expr) -> String {
+        let value = self.expression(base);
+        if let Some(plan) = power::plan_of(exponent) {
+            return self.arithmetic().power(&plan, base.dtype(), &value);
+        }
+        let exponent = self.expression(exponent);
+        self.arithmetic()
+            .binary(BinaryOp::Pow, base.dtype(), &value, &exponent)
+    }
+
+    fn scalar(&mut self, id: ScalarId, dtype: DType) -> String {
+        let value = &self.entry.scalars[&id];
+        splat(self.b, self.lanes, types::register(dtype), value)
+    }
+
+    fn pointer(&self, target: Target, offset: Offset) -> RowPointer {
+        self.preheader.pointers[&(target, across(offset, self.row.vector))].clone()
+    }
+
+    fn read(&mut self, target: Target, offset: Offset) -> String {
+        if let Some(value) = self.values.get(&(target, offset)) {
+            return value.clone();
+        }
+        let dtype = place::dtype(self.context, target);
+        let pointer = self.pointer(target, offset);
+        let ahead = offset.along(self.row.vector);
+        let value = match &pointer.spacing {
+            // Written nowhere before: a temporary that was not written holds zero.
+            Spacing::Register => self.arithmetic().zero(dtype),
+            Spacing::Uniform => {
+                let key = (target, across(offset, self.row.vector));
+                let value = &self.preheader.uniforms[&key];
+                splat(self.b, self.lanes, types::register(dtype), value)
+            }
+            Spacing::Contiguous => {
+                let address = self.address(&pointer.pointer, dtype.size(), ahead);
+                self.load(dtype, &address)
+            }
+            Spacing::Strided(stride) => {
+                let addresses = self.addresses(&pointer.pointer, stride, ahead);
+                self.gather(dtype, &addresses)
+            }
+        };
+        self.values.insert((target, offset), value.clone());
+        value
+    }
+
+    /// Address of the first lane, `ahead` points further along a contiguous row.
+    fn address(&mut self, row: &str, size: usize, ahead: i32) -> String {
+        let bytes = self.b.mul(self.first, size);
+        let address = self.b.offset(row, bytes);
+        self.b.offset(&address, i64::from(ahead) * size as i64)
+    }
+
+    /// Addresses of all lanes, `ahead` points further along a strided row.
+    fn addresses(&mut self, row: &str, stride: &str, ahead: i32) -> String {
+        let first = self.b.add(self.first, ahead);
+        if self.lanes.width == 1 {
+            let bytes = self.b.mul(&first, stride);
+            return self.b.offset(row, bytes);
+        }
+        let indices = lane_indices(self.b, self.lanes, &first);
+        let strides = splat(self.b, self.lanes, "i64", stride);
+        let kind = self.lanes.of("i64");
+        let bytes = self
+            .b
+            .value(format_args!("mul {kind} {indices}, {strides}"));
+        self.b
+            .value(format_args!("getelementptr i8, ptr {row}, {kind} {bytes}"))
+    }
+
+    fn load(&mut self, dtype: DType, address: &str) -> String {
+        let (kind, align) = (self.lanes.memory(dtype), dtype.size());
+        let value = match self.mask.clone() {
+            None => self
+                .b
+                .value(format_args!("load {kind}, ptr {address}, align {align}")),
+            Some(mask) => {
+                let function = format!("llvm.masked.load.{}.p0", self.memory_suffix(dtype));
+                let align = align.to_string();
+                let masks = self.lanes.of("i1");
+                let arguments = [
+                    ("ptr", address),
+                    ("i32", &align),
+                    (&masks, &mask),
+                    (&kind, "zeroinitializer"),
+                ];
+                self.b.call(&kind, &function, &arguments)
+            }
+        };
+        from_memory(self.b, self.lanes, dtype, value)
+    }
+
+    fn gather(&mut self, dtype: DType, addresses: &str) -> String {
+        if self.lanes.width == 1 {
+            return load_scalar(self.b, dtype, addresses);
+        }
+        let (kind, align) = (self.lanes.memory(dtype), dtype.size().to_string());
+        let suffix = self.memory_suffix(dtype);
+        let function = format!("llvm.masked.gather.{suffix}.v{}p0", self.lanes.width);
+        let (pointers, masks) = (self.lanes.of("ptr"), self.lanes.of("i1"));
+        let mask = self.lanes_inside();
+        let arguments = [
+            (pointers.as_str(), addresses),
+            ("i32", &align),
+            (&masks, &mask),
+            (&kind, "zeroinitializer"),
+        ];
+        let value = self.b.call(&kind, &function, &arguments);
+        from_memory(self.b, self.lanes, dtype, value)
+    }
+
+    fn lanes_inside(&self) -> String {
+        let all = || self.lanes.constant(DType::Bool, "true");
+        self.mask.clone().unwrap_or_else(all)
+    }
+
+    fn memory_suffix(&self, dtype: DType) -> String {
+        match dtype {
+            DType::Bool => self.lanes.suffix_of("i8"),
+            _ => self.lanes.suffix(dtype),
+        }
+    }
+
+    fn store_changes(&mut self) {
+        for target in std::mem::take(&mut self.changed) {
+            let pointer = self.pointer(target, Offset::ZERO);
+            let dtype = place::dtype(self.context, target);
+            let value = self.values[&(target, Offset::ZERO)].clone();
+            match &pointer.spacing {
+                Spacing::Register => {}
+                Spacing::Uniform => unreachable!("rows run along an axis of what they write"),
+                Spacing::Contiguous => {
+                    let value = self.in_memory(dtype, value);
+                    let address = self.address(&pointer.pointer, dtype.size(), 0);
+                    self.store(dtype, &value, &address);
+                }
+                Spacing::Strided(stride) => {
+                    let value = self.in_memory(dtype, value);
+                    let addresses = self.addresses(&pointer.pointer, stride, 0);
+                    self.scatter(dtype, &value, &addresses);
+                }
+            }
+        }
+    }
+
+    fn in_memory(&mut self, dtype: DType, value: String) -> String {
+        if dtype != DType::Bool {
+            return value;
+        }
+        let (from, to) = (self.lanes.of("i1"), self.lanes.of("i8"));
+        self.b.value(format_args!("zext {from} {value} to {to}"))
+    }
+
+    fn store(&mut self, dtype: DType, value: &str, address: &str) {
+        let (kind, align) = (self.lanes.memory(dtype), dtype.size());
+        let Some(mask) = self.mask.clone() else {
+            self.b.effect(format_args!(
+                "store {kind} {value}, ptr {address}, align {align}"
+            ));
+            return;
+        };
+        let function = format!("llvm.masked.store.{}.p0", self.memory_suffix(dtype));
+        let (align, masks) = (align.to_string(), self.lanes.of("i1"));
+        let arguments = [
+            (kind.as_str(), value),
+            ("ptr", address),
+            ("i32", &align),
+            (&masks, &mask),
+        ];
+        self.b.call_void(&function, &arguments);
+    }
+
+    fn scatter(&mut self, dtype: DType, value: &str, addresses: &str) {
+        if self.lanes.width == 1 {
+            return self.store(dtype, value, addresses);
+        }
+        let (kind, align) = (self.lanes.memory(dtype), dtype.size().to_string());
+        let suffix = self.memory_suffix(dtype);
+        let function = format!("llvm.masked.scatter.{suffix}.v{}p0", self.lanes.width);
+        let (pointers, masks) = (self.lanes.of("ptr"), self.lanes.of("i1"));
+        let mask = self.lanes_inside();
+        let arguments = [
+            (kind.as_str(), value),
+            (pointers.as_str(), addresses),
+            ("i32", &align),
+            (&masks, &mask),
+        ];
+        self.b.call_void(&function, &arguments);
+    }
+}

@@ -1,0 +1,468 @@
+//! Machine code: compiled for the layouts a stencil is called with, kept, and run on all threads.
+
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use fieldstone_device::{Contents, HostMemory, Pool};
+use fieldstone_stencil::ir::{Order, TempId};
+use fieldstone_stencil::program::Program;
+use fieldstone_stencil::schedule::{self, LevelNest, Nest, Placement, RowNest, Schedule};
+use fieldstone_stencil::{Axis, Extent, Interval};
+
+use crate::cache::{Cache, Key};
+use crate::call::{Call, FieldArgument};
+use crate::error::RunError;
+use crate::jit::{Jit, Library};
+use crate::llvm::abi::Words;
+use crate::llvm::{self, Layout, Module};
+use crate::tile::{LINE, Scratch, Tiles};
+
+/// The signature of a kernel; see [`crate::llvm::abi`].
+type KernelFunction = unsafe extern "C" fn(*const u64, i64, i64, *mut u8);
+
+/// A stencil as machine code, one variant for each layout it was called with.
+pub struct Native {
+    program: Arc<Program>,
+    jit: Arc<dyn Jit>,
+    cache: Cache,
+    variants: RwLock<Vec<Arc<Variant>>>,
+    /// Memory of temporaries that are arrays, kept for the next run.
+    spare: Mutex<Vec<HostMemory>>,
+}
+
+/// A stencil as machine code for arrays of one layout.
+pub struct Variant {
+    /// The layout.
+    pub layout: Layout,
+    /// How the stencil is computed.
+    pub schedule: Schedule,
+    /// The kernels as LLVM IR.
+    pub module: Module,
+    /// Where the code came from and how long that took.
+    pub origin: Origin,
+    words: Words,
+    kernels: Vec<KernelFunction>,
+    /// Keeps the code of `kernels` in memory.
+    _library: Library,
+}
+
+/// Where the code of a variant came from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Origin {
+    /// Whether it was found in the cache.
+    pub cached: bool,
+    /// From the typed program to code that can be called.
+    pub duration: Duration,
+}
+
+impl Native {
+    /// A stencil that is compiled on its first run.
+    pub fn new(program: Arc<Program>, jit: Arc<dyn Jit>, cache: Cache) -> Native {
+        Native {
+            program,
+            jit,
+            cache,
+            variants: RwLock::default(),
+            spare: Mutex::default(),
+        }
+    }
+
+    /// Runs the stencil, after compiling it where the layout of the arguments is new.
+    ///
+    /// # Errors
+    /// If the code cannot be compiled, or memory for temporaries cannot be had.
+    ///
+    /// # Safety
+    /// Every point of `call.domain` extended by the extents of the program's analysis must be valid memory of its field, that
+    /// nobody else writes during the call, or reads where it is written.
+    pub unsafe fn run(&self, call: &Call<'_>) -> Result<(), RunError> {
+        let layout = layout(&self.program, call);
+        let variant = self.variant(&layout)?;
+        if call.domain.contains(&0) {
+            return Ok(());
+        }
+        let arrays = self.arrays(&variant, call)?;
+        let words = variant.words(call, &arrays);
+        // SAFETY: as the caller says; temporaries are in `arrays`, which this run has for itself.
+        unsafe { variant.run(words, call) };
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        spare.extend(arrays.into_iter().flatten().map(|array| array.memory));
+        Ok(())
+    }
+
+    /// The code for a layout, compiled where there is none yet.
+    ///
+    /// # Errors
+    /// If LLVM fails.
+    pub fn variant(&self, layout: &Layout) -> Result<Arc<Variant>, RunError> {
+        let known = |variants: &Vec<Arc<Variant>>| {
+            let found = variants.iter().find(|variant| variant.layout == *layout);
+            found.cloned()
+        };
+        let variants = self.variants.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(variant) = known(&variants) {
+            return Ok(variant);
+        }
+        drop(variants);
+        // Two threads may compile the same code at once; the first to finish is kept.
+        let fresh = Arc::new(self.compile(layout)?);
+        let mut variants = self
+            .variants
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(variant) = known(&variants) {
+            return Ok(variant);
+        }
+        variants.push(fresh.clone());
+        Ok(fresh)
+    }
+
+    /// Every variant compiled so far.
+    pub fn variants(&self) -> Vec<Arc<Variant>> {
+        let variants = self.variants.read().unwrap_or_else(PoisonError::into_inner);
+        variants.clone()
+    }
+
+    /// The assembly of a variant.
+    ///
+    /// # Errors
+    /// If LLVM fails.
+    pub fn assembly(&self, variant: &Variant) -> Result<String, RunError> {
+        Ok(self.jit.assembly(&variant.module.text)?)
+    }
+
+    fn compile(&self, layout: &Layout) -> Result<Variant, RunError> {
+        let start = Instant::now();
+        let target = self.jit.target();
+        let schedule = schedule::build(&self.program, layout.contiguous());
+        let module = llvm::emit(&self.program, &schedule, layout, &target);
+        let key = Key::new(&[
+            env!("CARGO_PKG_VERSION"),
+            &self.jit.version(),
+            &target.triple,
+            &target.cpu,
+            &target.features,
+            &module.text,
+        ]);
+        let names: Vec<&str> = module
+            .kernels
+            .iter()
+            .map(|kernel| kernel.name.as_str())
+            .collect();
+        let cached = self.cache.get(&key);
+        let loaded = cached.and_then(|object| self.jit.load(&object, &names).ok());
+        let cached = loaded.is_some();
+        let library = match loaded {
+            Some(library) => library,
+            None => {
+                let object = self.jit.compile(&module.text)?;
+                self.cache.put(&key, &object);
+                self.jit.load(&object, &names)?
+            }
+        };
+        let kernels = library.addresses.iter().map(|address| {
+            // SAFETY: the JIT gives addresses of functions of the module, which all have this signature.
+            unsafe { std::mem::transmute::<usize, KernelFunction>(*address) }
+        });
+        Ok(Variant {
+            layout: layout.clone(),
+            words: Words::new(&self.program.stencil, &schedule),
+            kernels: kernels.collect(),
+            schedule,
+            module,
+            origin: Origin {
+                cached,
+                duration: start.elapsed(),
+            },
+            _library: library,
+        })
+    }
+
+    /// Memory for the temporaries that outlive a nest.
+    fn arrays(&self, variant: &Variant, call: &Call<'_>) -> Result<Vec<Option<Array>>, RunError> {
+        let stencil = &self.program.stencil;
+        let mut arrays = Vec::with_capacity(stencil.temporaries.len());
+        for (number, placement) in variant.schedule.temporaries.iter().enumerate() {
+            let Placement::Array { extent, zeroed } = *placement else {
+                arrays.push(None);
+                continue;
+            };
+            let dtype = stencil.temporary(TempId(number as u32)).dtype;
+            let size = dtype.map_or(1, |dtype| dtype.size());
+            let shape = ArrayShape::new(call.domain, extent, variant.schedule.contiguous, size);
+            let memory = self.memory(shape.bytes)?;
+            if zeroed {
+                // SAFETY: the block has that many bytes and is this run's alone.
+                unsafe { memory.pointer().write_bytes(0, shape.bytes) };
+            }
+            arrays.push(Some(Array { memory, shape }));
+        }
+        Ok(arrays)
+    }
+
+    fn memory(&self, bytes: usize) -> Result<HostMemory, RunError> {
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(fits) = spare.iter().position(|memory| memory.bytes() >= bytes) {
+            return Ok(spare.swap_remove(fits));
+        }
+        drop(spare);
+        Ok(HostMemory::new(bytes, LINE, Contents::Uninitialised)?)
+    }
+}
+
+/// Which axis each argument is contiguous along.
+fn layout(program: &Program, call: &Call<'_>) -> Layout {
+    let unit = |(field, argument): (&fieldstone_stencil::ir::Field, &FieldArgument)| {
+        let size = field.dtype.size() as isize;
+        let points = |axis: Axis| argument.lower[axis.index()] + argument.upper[axis.index()];
+        let axes = || {
+            field
+                .axes
+                .iter()
+                .filter(|axis| argument.strides[axis.index()] == size)
+        };
+        // The stride along an axis of one point means nothing.
+        let long = axes().find(|axis| points(*axis) > 1);
+        long.or_else(|| axes().next())
+    };
+    Layout(
+        program
+            .stencil
+            .fields
+            .iter()
+            .zip(call.fields)
+            .map(unit)
+            .collect(),
+    )
+}
+
+/// A temporary in memory of its own.
+struct Array {
+    memory: HostMemory,
+    shape: ArrayShape,
+}
+
+/// Strides and size, in bytes, of a temporary as large as the domain and its extent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct ArrayShape {
+    strides: [usize; 3],
+    /// Of the first point of the domain.
+    origin: usize,
+    bytes: usize,
+}
+
+impl ArrayShape {
+    fn new(domain: [usize; 3], extent: Extent, contiguous: Axis, size: usize) -> ArrayShape {
+        let order = match contiguous {
+            Axis::I => [Axis::I, Axis::J, Axis::K],
+            Axis::J => [Axis::J, Axis::I, Axis::K],
+            Axis::K => [Axis::K, Axis::J, Axis::I],
+        };
+        let mut shape = ArrayShape {
+            strides: [0; 3],
+            origin: 0,
+            bytes: size,
+        };
+        for axis in order {
+            let (before, after) = extent.along(axis);
+            let (mut before, after) = (before.max(0) as usize, after.max(0) as usize);
+            if axis == contiguous {
+                // The first point of the domain starts a line in every row.
+                before = before.next_multiple_of(LINE / size);
+            }
+            shape.strides[axis.index()] = shape.bytes;
+            shape.origin += before * shape.bytes;
+            shape.bytes *= before + domain[axis.index()] + after;
+            if axis == contiguous {
+                shape.bytes = shape.bytes.next_multiple_of(LINE);
+            }
+        }
+        shape
+    }
+}
+
+thread_local! {
+    /// Memory for the temporaries of one tile, as large as any kernel of this thread needed.
+    static SCRATCH: RefCell<Option<HostMemory>> = const { RefCell::new(None) };
+}
+
+/// Runs `body` with scratch memory of at least `bytes` bytes.
+fn with_scratch(bytes: usize, body: impl FnOnce(*mut u8)) {
+    SCRATCH.with_borrow_mut(|scratch| {
+        if scratch.as_ref().is_none_or(|memory| memory.bytes() < bytes) {
+            let memory = HostMemory::new(bytes, LINE, Contents::Uninitialised);
+            *scratch = Some(memory.expect("scratch memory of a few hundred kilobytes"));
+        }
+        body(
+            scratch
+                .as_ref()
+                .map_or(std::ptr::null_mut(), HostMemory::pointer),
+        );
+    });
+}
+
+impl Variant {
+    fn words(&self, call: &Call<'_>, arrays: &[Option<Array>]) -> Vec<u64> {
+        let mut words = vec![0; self.words.len()];
+        for (axis, points) in call.domain.into_iter().enumerate() {
+            words[Words::DOMAIN + axis] = points as u64;
+        }
+        for (number, field) in call.fields.iter().enumerate() {
+            let first = self.words.field(number);
+            words[first] = field.pointer as u64;
+            for (axis, stride) in field.strides.into_iter().enumerate() {
+                words[first + 1 + axis] = stride as u64;
+            }
+        }
+        for (number, array) in arrays.iter().enumerate() {
+            let (Some(array), Some(first)) = (array, self.words.array(number)) else {
+                continue;
+            };
+            words[first] = array.memory.pointer() as u64 + array.shape.origin as u64;
+            for (axis, stride) in array.shape.strides.into_iter().enumerate() {
+                words[first + 1 + axis] = stride as u64;
+            }
+        }
+        for (number, scalar) in call.scalars.iter().enumerate() {
+            words[self.words.scalar(number)] = scalar.bits;
+        }
+        words
+    }
+
+    /// # Safety
+    /// As [`Native::run`], and the words must describe `call`.
+    unsafe fn run(&self, mut words: Vec<u64>, call: &Call<'_>) {
+        let whole = 0..call.domain[2];
+        let mut kernels = self.kernels.iter().zip(&self.module.kernels);
+        for nest in &self.schedule.nests {
+            match nest {
+                Nest::Levels(nest) => {
+                    let count = nest.sections.iter().map(|(_, nests)| nests.len()).sum();
+                    let kernels: Vec<_> = kernels.by_ref().take(count).collect();
+                    // SAFETY: as the caller says.
+                    unsafe { run_levels(nest, &kernels, &mut words, call) };
+                }
+                Nest::Rows(nest) => {
+                    let (function, kernel) = kernels.next().expect("a kernel for each nest");
+                    // SAFETY: as the caller says.
+                    unsafe {
+                        run_rows(
+                            nest,
+                            *function,
+                            &kernel.scratch,
+                            &mut words,
+                            call,
+                            whole.clone(),
+                        )
+                    };
+                }
+                Nest::Columns(nest) => {
+                    let (function, kernel) = kernels.next().expect("a kernel for each nest");
+                    let points = extended(call.domain, nest.extent);
+                    let tiles = Tiles::of_columns(nest, &kernel.scratch, points, call.threads);
+                    set_levels(&mut words, whole.clone());
+                    // SAFETY: as the caller says.
+                    unsafe { launch(*function, &kernel.scratch, &mut words, call, tiles) };
+                }
+            }
+        }
+    }
+}
+
+fn extended(domain: [usize; 3], extent: Extent) -> [usize; 3] {
+    std::array::from_fn(|n| {
+        let (before, after) = extent.0[n];
+        (domain[n] as i64 + i64::from(before) + i64::from(after)).max(0) as usize
+    })
+}
+
+fn set_levels(words: &mut [u64], levels: std::ops::Range<usize>) {
+    words[Words::LEVELS] = levels.start as u64;
+    words[Words::LEVELS + 1] = levels.end as u64;
+}
+
+/// # Safety
+/// As [`Native::run`].
+unsafe fn run_rows(
+    nest: &RowNest,
+    function: KernelFunction,
+    scratch: &Scratch,
+    words: &mut [u64],
+    call: &Call<'_>,
+    levels: std::ops::Range<usize>,
+) {
+    let domain = [call.domain[0], call.domain[1], levels.len()];
+    let tiles = Tiles::of_rows(nest, scratch, extended(domain, nest.extent), call.threads);
+    set_levels(words, levels);
+    // SAFETY: as the caller says.
+    unsafe { launch(function, scratch, words, call, tiles) };
+}
+
+/// # Safety
+/// As [`Native::run`].
+unsafe fn run_levels(
+    nest: &LevelNest,
+    kernels: &[(&KernelFunction, &llvm::Kernel)],
+    words: &mut [u64],
+    call: &Call<'_>,
+) {
+    let mut first = 0;
+    for (interval, nests) in &nest.sections {
+        let kernels = &kernels[first..first + nests.len()];
+        first += nests.len();
+        for level in levels_in_order(*interval, nest.order, call.domain[2]) {
+            for (nest, (function, kernel)) in nests.iter().zip(kernels) {
+                // SAFETY: as the caller says.
+                unsafe {
+                    run_rows(
+                        nest,
+                        **function,
+                        &kernel.scratch,
+                        words,
+                        call,
+                        level..level + 1,
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn levels_in_order(
+    interval: Interval,
+    order: Order,
+    levels: usize,
+) -> Box<dyn Iterator<Item = usize>> {
+    let range = interval.resolve(levels);
+    match order {
+        Order::Backward => Box::new(range.rev()),
+        Order::Parallel | Order::Forward => Box::new(range),
+    }
+}
+
+/// Runs the tiles of a kernel on the pool.
+///
+/// # Safety
+/// As [`Native::run`].
+unsafe fn launch(
+    function: KernelFunction,
+    scratch: &Scratch,
+    words: &mut [u64],
+    call: &Call<'_>,
+    tiles: Tiles,
+) {
+    for axis in 0..3 {
+        words[Words::TILE + axis] = tiles.size[axis] as u64;
+        words[Words::COUNT + axis] = tiles.count[axis] as u64;
+    }
+    let words: &[u64] = words;
+    let bytes = scratch.total(call.domain[2]);
+    Pool::global().run(tiles.total(), call.threads, &|_, begin, end| {
+        with_scratch(bytes, |scratch| {
+            // SAFETY: the kernel reads its words and the arrays they describe, and writes to those and to `bytes` bytes of
+            // scratch; tiles of one kernel do not write what another reads.
+            unsafe { function(words.as_ptr(), begin as i64, end as i64, scratch) };
+        });
+    });
+}

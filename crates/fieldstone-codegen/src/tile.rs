@@ -1,0 +1,235 @@
+//! Sizes of tiles, and how the temporaries of a tile lie in a thread's scratch memory.
+
+use std::collections::HashMap;
+
+use fieldstone_stencil::ir::{Stencil, TempId};
+use fieldstone_stencil::schedule::{ColumnNest, Placement, RowNest, Schedule};
+use fieldstone_stencil::{Axis, DType, Extent};
+
+/// Bytes that one vector register or cache line holds at most; rows of scratch start at multiples of it.
+pub const LINE: usize = 64;
+
+/// Scratch of a tile of rows should leave room for the rows of fields in a first-level cache of 32 KiB.
+const RING_BUDGET: usize = 20 * 1024;
+
+/// Scratch of a block of columns should stay within a quarter of a second-level cache of 1 MiB.
+const COLUMN_BUDGET: usize = 256 * 1024;
+
+/// How the temporaries of one nest lie in scratch memory, and the largest tile that fits.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scratch {
+    /// Where each temporary lies.
+    pub places: HashMap<TempId, Place>,
+    /// Bytes for a tile, and for each level of the domain on top.
+    pub bytes: usize,
+    /// Bytes for each level of the domain.
+    pub level_bytes: usize,
+    /// Largest tile along the vector axis, a multiple of [`LINE`] elements; `None` without scratch.
+    pub vector: Option<usize>,
+    /// Largest tile along the block axis; `None` without scratch.
+    pub block: Option<usize>,
+}
+
+/// Where a temporary lies in scratch memory. All numbers are bytes unless said otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A ring of rows.
+    Ring {
+        /// Of the first row.
+        offset: usize,
+        /// From one row to the next along the block axis.
+        row: usize,
+        /// Rows along the sliding axis, a power of two.
+        rows: usize,
+        /// Rows along the block axis for one along the sliding axis.
+        blocks: usize,
+        /// Rows along the block axis before the tile.
+        before: usize,
+        /// From the start of a row to the first point of the tile.
+        pad: usize,
+    },
+    /// A block of columns.
+    Column {
+        /// Of the first point, within a level.
+        offset: usize,
+    },
+}
+
+impl Scratch {
+    /// Of a nest of rows.
+    pub fn of_rows(
+        stencil: &Stencil,
+        schedule: &Schedule,
+        index: usize,
+        nest: &RowNest,
+    ) -> Scratch {
+        let rings: Vec<(TempId, DType, usize, Extent)> = temporaries(stencil, schedule)
+            .filter_map(|(id, dtype, placement)| match placement {
+                Placement::Ring { nest, rows, extent } if nest == index => {
+                    Some((id, dtype, rows, extent))
+                }
+                _ => None,
+            })
+            .collect();
+        if rings.is_empty() {
+            return Scratch::default();
+        }
+        let reaches = |axis: Axis| {
+            let along = |(_, _, _, extent): &(_, _, _, Extent)| extent.along(axis);
+            rings.iter().any(|ring| along(ring) != (0, 0))
+        };
+        let block = if reaches(nest.roles.block) { 8 } else { 1 };
+        let plan = |vector: usize| rings_of(&rings, nest, vector, block);
+        let fits = |vector: &usize| plan(*vector).bytes <= RING_BUDGET;
+        let vector = [512, 256, 128].into_iter().find(fits).unwrap_or(LINE);
+        plan(vector)
+    }
+
+    /// Of a nest of columns on a domain of `levels` levels.
+    pub fn of_columns(stencil: &Stencil, schedule: &Schedule, index: usize) -> Scratch {
+        let columns = temporaries(stencil, schedule).filter_map(|(id, dtype, placement)| {
+            (placement == Placement::Column { nest: index }).then_some((id, dtype))
+        });
+        let columns: Vec<(TempId, DType)> = columns.collect();
+        if columns.is_empty() {
+            return Scratch::default();
+        }
+        let element: usize = columns.iter().map(|(_, dtype)| dtype.size()).sum();
+        let typical_levels = 96;
+        let fits = |vector: &usize| vector * element * typical_levels <= COLUMN_BUDGET;
+        let vector = [256, 128].into_iter().find(fits).unwrap_or(LINE);
+        let mut scratch = Scratch {
+            vector: Some(vector),
+            ..Scratch::default()
+        };
+        for (id, dtype) in columns {
+            let offset = scratch.level_bytes;
+            scratch.level_bytes += vector * dtype.size();
+            scratch.places.insert(id, Place::Column { offset });
+        }
+        scratch
+    }
+
+    /// Bytes needed for a domain.
+    pub fn total(&self, levels: usize) -> usize {
+        self.bytes + self.level_bytes * levels
+    }
+}
+
+fn temporaries<'a>(
+    stencil: &'a Stencil,
+    schedule: &'a Schedule,
+) -> impl Iterator<Item = (TempId, DType, Placement)> + 'a {
+    let both = stencil.temporaries.iter().zip(&schedule.temporaries);
+    both.enumerate()
+        .filter_map(|(number, (temporary, placement))| {
+            Some((TempId(number as u32), temporary.dtype?, *placement))
+        })
+}
+
+fn rings_of(
+    rings: &[(TempId, DType, usize, Extent)],
+    nest: &RowNest,
+    vector: usize,
+    block: usize,
+) -> Scratch {
+    let mut scratch = Scratch {
+        vector: Some(vector),
+        block: Some(block),
+        ..Scratch::default()
+    };
+    for (id, dtype, rows, extent) in rings {
+        let size = dtype.size();
+        let (before, after) = extent.along(nest.roles.vector);
+        let pad = (before.max(0) as usize * size).next_multiple_of(LINE);
+        let row = (pad + (vector + after.max(0) as usize) * size).next_multiple_of(LINE);
+        let (block_before, block_after) = extent.along(nest.roles.block);
+        let blocks = block + block_before.max(0) as usize + block_after.max(0) as usize;
+        let place = Place::Ring {
+            offset: scratch.bytes,
+            row,
+            rows: *rows,
+            blocks,
+            before: block_before.max(0) as usize,
+            pad,
+        };
+        scratch.bytes += row * rows * blocks;
+        scratch.places.insert(*id, place);
+    }
+    scratch
+}
+
+/// How a domain is cut into tiles, along I, J, K.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tiles {
+    /// Points of a tile; the last one along an axis may have fewer.
+    pub size: [usize; 3],
+    /// Number of tiles.
+    pub count: [usize; 3],
+}
+
+impl Tiles {
+    /// How many tiles there are in all.
+    pub fn total(&self) -> usize {
+        self.count.iter().product()
+    }
+
+    fn new(points: [usize; 3], size: [usize; 3]) -> Tiles {
+        let size = size.map(|size| size.max(1));
+        Tiles {
+            size,
+            count: std::array::from_fn(|n| points[n].div_ceil(size[n])),
+        }
+    }
+
+    /// Tiles of a nest of rows that computes `points` points along each axis.
+    pub fn of_rows(nest: &RowNest, scratch: &Scratch, points: [usize; 3], threads: usize) -> Tiles {
+        let roles = nest.roles;
+        let mut size = points;
+        if let Some(cap) = scratch.vector {
+            size[roles.vector.index()] = even(points[roles.vector.index()], cap);
+        }
+        size[roles.block.index()] = scratch.block.unwrap_or(1);
+        let others = Tiles::new(points, size).total();
+        let slide = points[roles.slide.index()];
+        let chunks = if scratch.places.is_empty() {
+            slide.div_ceil(ROWS_PER_CHUNK)
+        } else {
+            // Rows at the edge of a chunk are computed twice, so only as many chunks as the threads need.
+            (threads * TILES_PER_THREAD).div_ceil(others.max(1))
+        };
+        size[roles.slide.index()] = slide.div_ceil(chunks.clamp(1, slide.max(1)));
+        Tiles::new(points, size)
+    }
+
+    /// Tiles of a nest of columns; along K there is one.
+    pub fn of_columns(
+        nest: &ColumnNest,
+        scratch: &Scratch,
+        points: [usize; 3],
+        threads: usize,
+    ) -> Tiles {
+        let mut size = points;
+        let (vector, outer) = (nest.vector.index(), nest.outer().index());
+        size[vector] = even(points[vector], scratch.vector.unwrap_or(256));
+        size[outer] = 1;
+        let tiles = Tiles::new(points, size);
+        if tiles.total() >= threads * TILES_PER_THREAD {
+            return tiles;
+        }
+        size[vector] = even(points[vector], LINE);
+        Tiles::new(points, size)
+    }
+}
+
+/// Rows of a tile without scratch: enough to amortise the tile, few enough to keep its planes in a cache.
+const ROWS_PER_CHUNK: usize = 32;
+
+/// Tiles for each thread, so that threads finish together.
+const TILES_PER_THREAD: usize = 4;
+
+/// The size of equal tiles, none larger than `cap`, that are whole cache lines of the smallest elements.
+fn even(points: usize, cap: usize) -> usize {
+    let tiles = points.div_ceil(cap).max(1);
+    points.div_ceil(tiles).next_multiple_of(LINE).min(cap)
+}

@@ -1,0 +1,329 @@
+//! Where a program is cut into nests.
+//!
+//! Statements join the open group as long as a loop nest over it computes what running them one after the other computes.
+//! A temporary that two groups use becomes an array, and arrays obey the stricter rules of fields, so the cut is repeated
+//! until no temporary changes.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use crate::grid::{Axis, Extent, Interval};
+use crate::ir::{Computation, Order, Stmt, Target, TempId};
+use crate::program::Program;
+use crate::visit::Accesses;
+
+use super::Roles;
+
+/// A program cut into groups, one for each nest.
+pub(super) struct Cut<'p> {
+    pub groups: Vec<Group<'p>>,
+    /// Temporaries that outlive a group.
+    pub arrays: BTreeSet<TempId>,
+}
+
+/// The statements of one nest.
+pub(super) struct Group<'p> {
+    pub kind: Kind,
+    pub items: Vec<Item<'p>>,
+}
+
+/// Which nest a group becomes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Kind {
+    Rows { roles: Roles, extent: Extent },
+    Columns,
+    Levels,
+}
+
+/// What joins a group as a whole.
+pub(super) enum Item<'p> {
+    /// One statement of a `PARALLEL` computation.
+    Parallel(Placed<'p>),
+    /// A `FORWARD` or `BACKWARD` computation, section by section.
+    Sweep(Order, Vec<(Interval, Vec<Placed<'p>>)>),
+}
+
+/// A statement with what the analyses know of it.
+#[derive(Clone)]
+pub(super) struct Placed<'p> {
+    pub statement: &'p Stmt,
+    pub interval: Interval,
+    pub extent: Extent,
+    pub accesses: Accesses,
+}
+
+impl<'p> Item<'p> {
+    /// The statements in order.
+    pub fn statements(&self) -> Box<dyn Iterator<Item = &Placed<'p>> + '_> {
+        match self {
+            Item::Parallel(placed) => Box::new(std::iter::once(placed)),
+            Item::Sweep(_, sections) => Box::new(sections.iter().flat_map(|(_, body)| body)),
+        }
+    }
+}
+
+/// Cuts a program for rows along `contiguous`.
+pub(super) fn cut(program: &Program, contiguous: Axis) -> Cut<'_> {
+    let mut arrays = BTreeSet::new();
+    loop {
+        let groups = group(program, contiguous, &arrays);
+        let found = outliving(program, &groups);
+        if found.is_subset(&arrays) {
+            return Cut { groups, arrays };
+        }
+        arrays.extend(found);
+    }
+}
+
+/// Temporaries that cannot live inside one nest.
+fn outliving(program: &Program, groups: &[Group<'_>]) -> BTreeSet<TempId> {
+    let mut home: HashMap<TempId, usize> = HashMap::new();
+    let mut found = BTreeSet::new();
+    for (index, group) in groups.iter().enumerate() {
+        for placed in group.items.iter().flat_map(Item::statements) {
+            let reads = placed.accesses.reads.iter().map(|(target, _)| *target);
+            for target in reads.chain(placed.accesses.written()) {
+                let Target::Temp(id) = target else { continue };
+                let elsewhere = *home.entry(id).or_insert(index) != index;
+                let uninitialised = program.analysis.temporaries[id.0 as usize].maybe_uninitialised;
+                if elsewhere || group.kind == Kind::Levels || uninitialised {
+                    found.insert(id);
+                }
+            }
+        }
+    }
+    found
+}
+
+fn group<'p>(program: &'p Program, contiguous: Axis, arrays: &BTreeSet<TempId>) -> Vec<Group<'p>> {
+    let mut groups = Vec::new();
+    let mut open = Open {
+        program,
+        contiguous,
+        arrays,
+        items: Vec::new(),
+        facts: Facts::new(),
+    };
+    for item in items(program) {
+        groups.extend(open.add(item));
+    }
+    groups.extend(open.close());
+    groups
+}
+
+fn items(program: &Program) -> Vec<Item<'_>> {
+    let mut items = Vec::new();
+    for (computation, extents) in program
+        .stencil
+        .computations
+        .iter()
+        .zip(&program.analysis.extents)
+    {
+        let sections = placed(computation, extents);
+        match computation.order {
+            Order::Parallel => items.extend(
+                sections
+                    .into_iter()
+                    .flat_map(|(_, body)| body)
+                    .map(Item::Parallel),
+            ),
+            order => items.push(Item::Sweep(order, sections)),
+        }
+    }
+    items
+}
+
+fn placed<'p>(
+    computation: &'p Computation,
+    extents: &[Vec<Extent>],
+) -> Vec<(Interval, Vec<Placed<'p>>)> {
+    let place = |interval, statement, extent| Placed {
+        statement,
+        interval,
+        extent,
+        accesses: Accesses::of(statement),
+    };
+    computation
+        .sections
+        .iter()
+        .zip(extents)
+        .map(|(section, extents)| {
+            let body = section.body.iter().zip(extents);
+            let body = body.map(|(statement, extent)| place(section.interval, statement, *extent));
+            (section.interval, body.collect())
+        })
+        .collect()
+}
+
+/// The group that is being filled, with what its statements did so far.
+struct Open<'p, 'a> {
+    program: &'p Program,
+    contiguous: Axis,
+    arrays: &'a BTreeSet<TempId>,
+    items: Vec<Item<'p>>,
+    facts: Facts,
+}
+
+/// What the statements of a group do, as far as later ones must know.
+#[derive(Default)]
+struct Facts {
+    shape: Shape,
+    written: HashSet<Target>,
+    /// Points around the domain from which a target is read.
+    reach: HashMap<Target, Extent>,
+    /// Smallest row along I and along J, ahead of the tile, from which a temporary was read.
+    trailing: HashMap<Target, [i32; 2]>,
+    /// Targets read at a horizontal offset.
+    sideways: HashSet<Target>,
+}
+
+/// Which nests a group can become.
+#[derive(Clone, Copy, Default)]
+struct Shape {
+    /// Extent of the statements that write fields or arrays; one group of rows has one.
+    roots: Option<Extent>,
+    has_sweep: bool,
+    rows: bool,
+    columns: bool,
+}
+
+impl Shape {
+    fn is_one_nest(self) -> bool {
+        self.columns || (self.rows && !self.has_sweep)
+    }
+}
+
+impl Facts {
+    fn new() -> Facts {
+        Facts {
+            shape: Shape {
+                rows: true,
+                columns: true,
+                ..Shape::default()
+            },
+            ..Facts::default()
+        }
+    }
+}
+
+impl<'p> Open<'p, '_> {
+    /// Adds an item; closes the group first where the two are not one nest.
+    fn add(&mut self, item: Item<'p>) -> Option<Group<'p>> {
+        let before = self.facts.shape;
+        self.note(&item);
+        let mut closed = None;
+        if !self.items.is_empty() && !self.facts.shape.is_one_nest() {
+            self.facts.shape = before;
+            closed = self.close();
+            self.note(&item);
+        }
+        self.items.push(item);
+        closed
+    }
+
+    fn close(&mut self) -> Option<Group<'p>> {
+        let shape = std::mem::replace(&mut self.facts, Facts::new()).shape;
+        let items = std::mem::take(&mut self.items);
+        if items.is_empty() {
+            return None;
+        }
+        let kind = if shape.rows && !shape.has_sweep {
+            Kind::Rows {
+                roles: self.roles(&items),
+                extent: shape.roots.unwrap_or_default(),
+            }
+        } else if shape.columns {
+            Kind::Columns
+        } else {
+            Kind::Levels
+        };
+        Some(Group { kind, items })
+    }
+
+    /// Rows run along the contiguous axis unless a written field lacks it.
+    fn roles(&self, items: &[Item<'_>]) -> Roles {
+        let has = |axis: Axis| {
+            items
+                .iter()
+                .flat_map(Item::statements)
+                .flat_map(|placed| placed.accesses.written())
+                .all(|target| self.program.stencil.target_axes(target).contains(axis))
+        };
+        let candidates = [self.contiguous, Axis::I, Axis::J, Axis::K];
+        let vector = candidates.into_iter().find(|axis| has(*axis));
+        Roles::new(vector.unwrap_or(self.contiguous))
+    }
+
+    fn note(&mut self, item: &Item<'_>) {
+        self.facts.shape.has_sweep |= matches!(item, Item::Sweep(..));
+        for placed in item.statements() {
+            self.note_columns(placed);
+        }
+        if let Item::Parallel(placed) = item {
+            self.note_rows(placed);
+        }
+    }
+
+    fn is_shared(&self, target: Target) -> bool {
+        match target {
+            Target::Field(_) => true,
+            Target::Temp(id) => self.arrays.contains(&id),
+        }
+    }
+
+    /// Columns are independent of each other: nothing the nest writes is read from another column.
+    fn note_columns(&mut self, placed: &Placed<'_>) {
+        let facts = &mut self.facts;
+        for (target, offset) in &placed.accesses.reads {
+            if !offset.is_vertical() {
+                facts.sideways.insert(*target);
+                facts.shape.columns &= !facts.written.contains(target);
+            }
+        }
+        for target in placed.accesses.written() {
+            facts.written.insert(target);
+            facts.shape.columns &= !facts.sideways.contains(&target);
+        }
+    }
+
+    /// Tiles are independent of each other: what one writes to fields, no other reads or writes; and while a tile slides, no
+    /// row of a ring is overwritten before it was read.
+    fn note_rows(&mut self, placed: &Placed<'_>) {
+        let ahead = [Axis::I, Axis::J].map(|axis| placed.extent.along(axis).1);
+        for (target, offset) in &placed.accesses.reads {
+            // A tile may not have the other levels.
+            let other_level = offset.along(Axis::K) != 0 && self.facts.written.contains(target);
+            self.facts.shape.rows &= !other_level;
+            let reach = placed.extent.shifted(*offset);
+            let known = self.facts.reach.entry(*target).or_insert(reach);
+            *known = known.union(reach);
+            let rows = [ahead[0] + offset.0[0], ahead[1] + offset.0[1]];
+            let trailing = self.facts.trailing.entry(*target).or_insert(rows);
+            *trailing = [trailing[0].min(rows[0]), trailing[1].min(rows[1])];
+        }
+        for target in placed.accesses.written() {
+            if self.is_shared(target) {
+                let roots = *self.facts.shape.roots.get_or_insert(placed.extent);
+                // Which level is the last to write must not depend on the order of tiles.
+                let has_levels = self.program.stencil.target_axes(target).contains(Axis::K);
+                self.facts.shape.rows &= roots == placed.extent && has_levels;
+            } else if let Some(trailing) = self.facts.trailing.get(&target) {
+                self.facts.shape.rows &= trailing[0] >= ahead[0] && trailing[1] >= ahead[1];
+            }
+        }
+        let read = placed.accesses.reads.iter().map(|(target, _)| *target);
+        for target in read.chain(placed.accesses.written()) {
+            if self.is_shared(target) && self.facts.written.contains(&target) {
+                let reach = self.facts.reach.get(&target).copied();
+                let roots = self.facts.shape.roots.unwrap_or_default();
+                self.facts.shape.rows &= reach.is_none_or(|reach| within(reach, roots));
+            }
+        }
+    }
+}
+
+fn within(inner: Extent, outer: Extent) -> bool {
+    Axis::ALL.into_iter().all(|axis| {
+        let (inner, outer) = (inner.along(axis), outer.along(axis));
+        inner.0 <= outer.0 && inner.1 <= outer.1
+    })
+}

@@ -1,0 +1,172 @@
+//! Decisions on how a stencil is computed, apart from what it computes.
+//!
+//! A [`Schedule`] cuts the statements of a program into *nests*, each a loop nest over the grid that runs on all threads with
+//! a barrier behind it:
+//!
+//! * a [`RowNest`] computes `PARALLEL` statements tile by tile. Inside a tile it slides along one axis and computes every
+//!   stage a few rows ahead of the stages that read it, so temporaries are short rings of rows and nothing is computed twice
+//!   except at tile edges;
+//! * a [`ColumnNest`] computes vertical sweeps (and `PARALLEL` statements that need nothing from other columns) for a block of
+//!   columns at a time, so temporaries are one block of columns;
+//! * a [`LevelNest`] is the general case of a sweep whose statements read each other at horizontal offsets: level by level,
+//!   each stage over the whole level.
+//!
+//! [`build`] decides the cut ([`cut`]), groups statements into stages that share one vector loop ([`stage`]) and says where
+//! each temporary lives ([`Placement`]). `Display` prints the decisions.
+
+mod cut;
+mod place;
+mod print;
+mod stage;
+
+use crate::grid::{Axis, Extent, Interval};
+use crate::ir::{Order, Stmt};
+use crate::program::Program;
+
+/// How a program is computed, for fields whose rows run along one axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schedule {
+    /// Axis along which most fields are contiguous.
+    pub contiguous: Axis,
+    /// What runs, in order, with a barrier behind each.
+    pub nests: Vec<Nest>,
+    /// Where each temporary lives, per [`crate::ir::Stencil::temporaries`].
+    pub temporaries: Vec<Placement>,
+}
+
+/// A loop nest over the grid.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Nest {
+    /// Tiles that slide along one axis.
+    Rows(RowNest),
+    /// Blocks of columns.
+    Columns(ColumnNest),
+    /// Level after level.
+    Levels(LevelNest),
+}
+
+/// The three axes by their role in a nest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Roles {
+    /// Innermost, vectorised.
+    pub vector: Axis,
+    /// The axis a tile slides along; never `K`.
+    pub slide: Axis,
+    /// The remaining axis, cut into blocks.
+    pub block: Axis,
+}
+
+impl Roles {
+    /// The roles for rows along `vector`.
+    pub fn new(vector: Axis) -> Roles {
+        let (slide, block) = match vector {
+            Axis::I => (Axis::J, Axis::K),
+            Axis::J => (Axis::I, Axis::K),
+            Axis::K => (Axis::J, Axis::I),
+        };
+        Roles {
+            vector,
+            slide,
+            block,
+        }
+    }
+}
+
+/// `PARALLEL` statements, tile by tile.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowNest {
+    /// Roles of the axes.
+    pub roles: Roles,
+    /// Extent of the statements that write fields; tiles partition the domain extended by it.
+    pub extent: Extent,
+    /// Stages in order.
+    pub stages: Vec<Stage>,
+}
+
+/// Vertical sweeps over blocks of columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnNest {
+    /// The horizontal axis the vector loop runs along.
+    pub vector: Axis,
+    /// Union of the extents of all stages; column blocks partition the domain extended by it.
+    pub extent: Extent,
+    /// Sweeps in order.
+    pub sweeps: Vec<Sweep>,
+}
+
+/// One pass over the levels of a block of columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sweep {
+    /// Order of the levels; `Parallel` sweeps run upwards.
+    pub order: Order,
+    /// Ranges of levels in the order in which they run, each with its stages.
+    pub sections: Vec<(Interval, Vec<Stage>)>,
+}
+
+/// A sweep over the levels of the whole domain, with a barrier behind every stage of every level.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LevelNest {
+    /// Order of the levels.
+    pub order: Order,
+    /// Ranges of levels in the order in which they run, each with nests of one stage.
+    pub sections: Vec<(Interval, Vec<RowNest>)>,
+}
+
+/// Statements that share one vector loop: within it every read of what the stage writes is at the point itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stage {
+    /// Statements, in order.
+    pub statements: Vec<Stmt>,
+    /// Levels computed.
+    pub interval: Interval,
+    /// How far around the domain the stage is computed.
+    pub extent: Extent,
+}
+
+/// Where a temporary lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Placement {
+    /// Nowhere: never written.
+    Unused,
+    /// In registers of the one stage that uses it.
+    Register,
+    /// In a ring of rows of a [`RowNest`]: `rows` along the sliding axis, with `extent` around the tile along the others.
+    Ring {
+        /// Index of the nest.
+        nest: usize,
+        /// Rows kept, a power of two.
+        rows: usize,
+        /// Reach beyond the tile, relative to the nest's own extent.
+        extent: Extent,
+    },
+    /// In a block of columns of a [`ColumnNest`].
+    Column {
+        /// Index of the nest.
+        nest: usize,
+    },
+    /// In an array as large as the domain and its extent.
+    Array {
+        /// Reach beyond the domain.
+        extent: Extent,
+        /// Whether it must hold zeros before the first write.
+        zeroed: bool,
+    },
+}
+
+/// Decides how to compute a program for fields that are contiguous along `contiguous`.
+///
+/// Rows run along `contiguous` unless a field that is written does not have that axis.
+pub fn build(program: &Program, contiguous: Axis) -> Schedule {
+    let cut = cut::cut(program, contiguous);
+    place::schedule(program, contiguous, cut)
+}
+
+impl ColumnNest {
+    /// The horizontal axis the vector loop does not run along.
+    pub fn outer(&self) -> Axis {
+        match self.vector {
+            Axis::J => Axis::I,
+            _ => Axis::J,
+        }
+    }
+}

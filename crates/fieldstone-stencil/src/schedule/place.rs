@@ -1,0 +1,261 @@
+//! From a cut program to its schedule: stages, and where each temporary lives.
+
+use std::collections::HashMap;
+
+use crate::grid::{Axis, Extent, Interval};
+use crate::ir::{Order, Target, TempId};
+use crate::program::Program;
+
+use super::cut::{Cut, Group, Item, Kind, Placed};
+use super::stage::{self, Reads};
+use super::{ColumnNest, LevelNest, Nest, Placement, Roles, RowNest, Schedule, Stage, Sweep};
+
+pub(super) fn schedule(program: &Program, contiguous: Axis, cut: Cut<'_>) -> Schedule {
+    let nests: Vec<Nest> = cut
+        .groups
+        .iter()
+        .map(|group| nest(group, contiguous))
+        .collect();
+    let temporaries = placements(program, &cut, &nests);
+    Schedule {
+        contiguous,
+        nests,
+        temporaries,
+    }
+}
+
+fn nest(group: &Group<'_>, contiguous: Axis) -> Nest {
+    match group.kind {
+        Kind::Rows { roles, extent } => Nest::Rows(RowNest {
+            roles,
+            extent,
+            stages: stage::group(
+                group.items.iter().flat_map(Item::statements),
+                Reads::InPlace,
+            ),
+        }),
+        Kind::Columns => Nest::Columns(column_nest(group, contiguous)),
+        Kind::Levels => Nest::Levels(level_nest(group, contiguous)),
+    }
+}
+
+fn column_nest(group: &Group<'_>, contiguous: Axis) -> ColumnNest {
+    let mut sweeps = Vec::new();
+    let mut parallel = Vec::new();
+    for item in &group.items {
+        match item {
+            Item::Parallel(placed) => parallel.push(placed),
+            Item::Sweep(order, sections) => {
+                sweeps.extend(parallel_sweeps(&mut parallel));
+                sweeps.push(Sweep {
+                    order: *order,
+                    sections: staged(sections, Reads::Vertical),
+                });
+            }
+        }
+    }
+    sweeps.extend(parallel_sweeps(&mut parallel));
+    let extents = group.items.iter().flat_map(Item::statements);
+    let extent = extents.fold(Extent::ZERO, |all, placed| all.union(placed.extent));
+    let vector = if contiguous == Axis::K {
+        Axis::I
+    } else {
+        contiguous
+    };
+    ColumnNest {
+        vector,
+        extent,
+        sweeps,
+    }
+}
+
+/// One pass over the levels for each stage of a run of `PARALLEL` statements.
+fn parallel_sweeps(run: &mut Vec<&Placed<'_>>) -> Vec<Sweep> {
+    stage::group(run.drain(..), Reads::InPlace)
+        .into_iter()
+        .map(|stage| Sweep {
+            order: Order::Parallel,
+            sections: vec![(stage.interval, vec![stage])],
+        })
+        .collect()
+}
+
+fn staged(sections: &[(Interval, Vec<Placed<'_>>)], reads: Reads) -> Vec<(Interval, Vec<Stage>)> {
+    sections
+        .iter()
+        .map(|(interval, body)| (*interval, stage::group(body.iter(), reads)))
+        .collect()
+}
+
+fn level_nest(group: &Group<'_>, contiguous: Axis) -> LevelNest {
+    let vector = if contiguous == Axis::K {
+        Axis::I
+    } else {
+        contiguous
+    };
+    let one_stage = |stage: Stage| RowNest {
+        roles: Roles::new(vector),
+        extent: stage.extent,
+        stages: vec![stage],
+    };
+    let mut order = Order::Parallel;
+    let mut sections = Vec::new();
+    for item in &group.items {
+        let (item_order, item_sections) = match item {
+            Item::Sweep(order, body) => (*order, staged(body, Reads::Vertical)),
+            Item::Parallel(placed) => (
+                Order::Parallel,
+                vec![(
+                    placed.interval,
+                    stage::group(std::iter::once(placed), Reads::InPlace),
+                )],
+            ),
+        };
+        order = item_order;
+        for (interval, stages) in item_sections {
+            sections.push((interval, stages.into_iter().map(one_stage).collect()));
+        }
+    }
+    LevelNest { order, sections }
+}
+
+/// What is known of a temporary's uses.
+#[derive(Clone, Copy)]
+struct Uses {
+    nest: usize,
+    /// The one stage that uses it, `None` where several do.
+    stage: Option<usize>,
+    in_place: bool,
+    written: bool,
+    /// Rows along the sliding axis, relative to the row a step computes: newest written and oldest read.
+    newest: i32,
+    oldest: i32,
+    /// Reach beyond the tile.
+    extent: Extent,
+}
+
+fn placements(program: &Program, cut: &Cut<'_>, nests: &[Nest]) -> Vec<Placement> {
+    let mut uses: HashMap<TempId, Uses> = HashMap::new();
+    for (index, nest) in nests.iter().enumerate() {
+        let (stages, base, slide): (Vec<&Stage>, Extent, Option<Axis>) = match nest {
+            Nest::Rows(nest) => (
+                nest.stages.iter().collect(),
+                nest.extent,
+                Some(nest.roles.slide),
+            ),
+            Nest::Columns(nest) => (nest.stages().collect(), Extent::ZERO, None),
+            Nest::Levels(_) => continue,
+        };
+        for (number, stage) in stages.into_iter().enumerate() {
+            note_stage(&mut uses, index, number, stage, base, slide);
+        }
+    }
+    let place = |(number, temporary): (usize, &crate::analysis::TempInfo)| {
+        let id = TempId(number as u32);
+        let uses = uses.get(&id);
+        let in_registers = uses.is_some_and(|uses| uses.stage.is_some() && uses.in_place);
+        if cut.arrays.contains(&id) && !(in_registers && used_once(cut, id)) {
+            return Placement::Array {
+                extent: temporary.extent,
+                zeroed: temporary.maybe_uninitialised,
+            };
+        }
+        let Some(uses) = uses.filter(|uses| uses.written) else {
+            return Placement::Unused;
+        };
+        if in_registers {
+            return Placement::Register;
+        }
+        match &nests[uses.nest] {
+            Nest::Columns(_) => Placement::Column { nest: uses.nest },
+            _ => Placement::Ring {
+                nest: uses.nest,
+                rows: ((uses.newest - uses.oldest + 1).max(1) as usize).next_power_of_two(),
+                extent: uses.extent,
+            },
+        }
+    };
+    program
+        .analysis
+        .temporaries
+        .iter()
+        .enumerate()
+        .map(place)
+        .collect()
+}
+
+/// Whether all uses of a temporary are in one group.
+fn used_once(cut: &Cut<'_>, id: TempId) -> bool {
+    let uses = |group: &&Group<'_>| {
+        group.kind != Kind::Levels
+            && group.items.iter().flat_map(Item::statements).any(|placed| {
+                let read = placed.accesses.reads.iter().map(|(target, _)| *target);
+                read.chain(placed.accesses.written())
+                    .any(|target| target == Target::Temp(id))
+            })
+    };
+    cut.groups.iter().filter(uses).count() == 1
+        && cut.groups.iter().all(|group| group.kind != Kind::Levels)
+}
+
+fn note_stage(
+    all: &mut HashMap<TempId, Uses>,
+    nest: usize,
+    number: usize,
+    stage: &Stage,
+    base: Extent,
+    slide: Option<Axis>,
+) {
+    let relative = Extent(std::array::from_fn(|n| {
+        (
+            stage.extent.0[n].0 - base.0[n].0,
+            stage.extent.0[n].1 - base.0[n].1,
+        )
+    }));
+    let ahead = slide.map_or(0, |axis| relative.along(axis).1);
+    let fresh = Uses {
+        nest,
+        stage: Some(number),
+        in_place: true,
+        written: false,
+        newest: i32::MIN,
+        oldest: i32::MAX,
+        extent: Extent::ZERO,
+    };
+    let mut note = |id: TempId, row: i32, in_place: bool, written: bool, reach: Extent| {
+        let uses = all.entry(id).or_insert(fresh);
+        if uses.stage != Some(number) || uses.nest != nest {
+            uses.stage = None;
+        }
+        uses.in_place &= in_place;
+        uses.written |= written;
+        uses.newest = uses.newest.max(row);
+        uses.oldest = uses.oldest.min(row);
+        uses.extent = uses.extent.union(reach);
+    };
+    for statement in &stage.statements {
+        let accesses = crate::visit::Accesses::of(statement);
+        for (target, offset) in accesses.reads {
+            if let Target::Temp(id) = target {
+                let row = ahead + slide.map_or(0, |axis| offset.along(axis));
+                let in_place = offset == crate::grid::Offset::ZERO;
+                note(id, row, in_place, false, relative.shifted(offset));
+            }
+        }
+        for (target, _) in accesses.writes {
+            if let Target::Temp(id) = target {
+                note(id, ahead, true, true, relative);
+            }
+        }
+    }
+}
+
+impl ColumnNest {
+    /// Every stage, in order.
+    pub fn stages(&self) -> impl Iterator<Item = &Stage> {
+        self.sweeps
+            .iter()
+            .flat_map(|sweep| sweep.sections.iter())
+            .flat_map(|(_, stages)| stages)
+    }
+}

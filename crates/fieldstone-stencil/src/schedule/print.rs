@@ -1,0 +1,122 @@
+//! The schedule as text.
+
+use std::fmt;
+
+use crate::ir::Stencil;
+
+use super::{ColumnNest, LevelNest, Nest, Placement, RowNest, Schedule, Stage};
+
+impl Schedule {
+    /// The schedule as text, with the names of `stencil`, which it was built for.
+    pub fn display<'a>(&'a self, stencil: &'a Stencil) -> impl fmt::Display + 'a {
+        Printed {
+            schedule: self,
+            stencil,
+        }
+    }
+}
+
+struct Printed<'a> {
+    schedule: &'a Schedule,
+    stencil: &'a Stencil,
+}
+
+impl fmt::Display for Printed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "schedule of {} for fields contiguous along {}",
+            self.stencil.name, self.schedule.contiguous
+        )?;
+        for (number, nest) in self.schedule.nests.iter().enumerate() {
+            match nest {
+                Nest::Rows(nest) => self.rows(f, number, nest)?,
+                Nest::Columns(nest) => self.columns(f, number, nest)?,
+                Nest::Levels(nest) => self.levels(f, number, nest)?,
+            }
+        }
+        for (temporary, placement) in self
+            .stencil
+            .temporaries
+            .iter()
+            .zip(&self.schedule.temporaries)
+        {
+            writeln!(f, "temporary {}: {placement}", temporary.name)?;
+        }
+        Ok(())
+    }
+}
+
+impl Printed<'_> {
+    fn rows(&self, f: &mut fmt::Formatter<'_>, number: usize, nest: &RowNest) -> fmt::Result {
+        let roles = nest.roles;
+        writeln!(
+            f,
+            "nest {number}: rows along {}, sliding along {}, blocks of {}, extent {}",
+            roles.vector, roles.slide, roles.block, nest.extent
+        )?;
+        self.stages(f, "  ", &nest.stages)
+    }
+
+    fn columns(&self, f: &mut fmt::Formatter<'_>, number: usize, nest: &ColumnNest) -> fmt::Result {
+        writeln!(
+            f,
+            "nest {number}: columns, vectors along {}, extent {}",
+            nest.vector, nest.extent
+        )?;
+        for sweep in &nest.sweeps {
+            writeln!(f, "  {:?} sweep", sweep.order)?;
+            for (_, stages) in &sweep.sections {
+                self.stages(f, "    ", stages)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn levels(&self, f: &mut fmt::Formatter<'_>, number: usize, nest: &LevelNest) -> fmt::Result {
+        writeln!(f, "nest {number}: level by level, {:?}", nest.order)?;
+        for nest in nest.sections.iter().flat_map(|(_, nests)| nests) {
+            self.stages(f, "    ", &nest.stages)?;
+        }
+        Ok(())
+    }
+
+    fn stages(&self, f: &mut fmt::Formatter<'_>, indent: &str, stages: &[Stage]) -> fmt::Result {
+        stages.iter().try_for_each(|stage| {
+            let written: Vec<&str> = stage
+                .statements
+                .iter()
+                .map(crate::visit::Accesses::of)
+                .flat_map(|accesses| accesses.written().collect::<Vec<_>>())
+                .map(|target| self.stencil.target_name(target))
+                .collect();
+            writeln!(
+                f,
+                "{indent}stage on levels {}, extent {}: {}",
+                stage.interval,
+                stage.extent,
+                written.join(", ")
+            )
+        })
+    }
+}
+
+impl fmt::Display for Placement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Placement::Unused => write!(f, "unused"),
+            Placement::Register => write!(f, "registers"),
+            Placement::Ring { nest, rows, extent } => {
+                write!(
+                    f,
+                    "ring of {rows} rows in nest {nest}, {extent} around the tile"
+                )
+            }
+            Placement::Column { nest } => write!(f, "column block in nest {nest}"),
+            Placement::Array { extent, zeroed } => {
+                let zeroed = if *zeroed { ", zeroed" } else { "" };
+                write!(f, "array, {extent} around the domain{zeroed}")
+            }
+        }
+    }
+}
