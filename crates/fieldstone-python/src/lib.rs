@@ -2,6 +2,7 @@
 mod errors;
 mod interface;
 mod jit;
+mod threads;
 
 use pyo3::prelude::*;
 
@@ -9,5 +10,6 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    interface::register(module)
+    interface::register(module)?;
+    threads::register(module)
 }

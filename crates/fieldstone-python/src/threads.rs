@@ -1,0 +1,35 @@
+//! How many threads stencils, copies and fills use.
+
+use fieldstone_device::Pool;
+use pyo3::prelude::*;
+
+use crate::errors::raise;
+
+/// Number of threads that stencils, copies and fills use at most.
+#[pyfunction]
+fn num_threads() -> usize {
+    Pool::global().threads()
+}
+
+#[pyfunction]
+fn set_num_threads(py: Python<'_>, threads: &Bound<'_, PyAny>) -> PyResult<()> {
+    let count: usize = threads.extract().map_err(|_| {
+        let kind = threads.get_type();
+        let (class, given) = match threads.extract::<i128>() {
+            Ok(value) => ("ArgumentValueError", value.to_string()),
+            Err(_) => ("ArgumentTypeError", format!("of type {kind}")),
+        };
+        let message =
+            format!("argument 'threads' is {given}, but a number of threads must be an integer from 1 to 1024");
+        raise(py, class, message)
+    })?;
+    Pool::global()
+        .set_threads(count)
+        .map_err(|error| raise(py, "ArgumentValueError", error.to_string()))
+}
+
+/// Adds this file's functions to the extension module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(num_threads, module)?)?;
+    module.add_function(wrap_pyfunction!(set_num_threads, module)?)
+}
