@@ -1,0 +1,50 @@
+"""Every fenced Python block of the README and of docs/ runs, those of one page in order and in one namespace."""
+
+from __future__ import annotations
+
+import linecache
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(?P<language>\S*)[^\n]*\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
+
+# What a reader sees but the tests do not run.
+OTHER_LANGUAGES = {"sh", "text", "c", "rust", "toml"}
+
+
+def blocks(page: Path) -> list[tuple[int, str, str]]:
+    """Line number, language and code of every fenced block."""
+    text = page.read_text()
+    return [
+        (text.count("\n", 0, match.start("code")), match["language"], match["code"]) for match in FENCE.finditer(text)
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "__main__"}
+    for line, language, code in blocks(page):
+        if language == "python":
+            # Stencils read their own source: a block is a file of its own, whose lines are those of the page.
+            source = "\n" * line + code
+            file = f"{page}:{line}"
+            linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+            exec(compile(source, file, "exec"), names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_block_names_its_language(page: Path) -> None:
+    for line, language, _ in blocks(page):
+        assert language == "python" or language in OTHER_LANGUAGES, f"{page.name}:{line}: language {language!r}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+        if not target.startswith(("http:", "https:")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
