@@ -263,7 +263,7 @@ fn of_object<'py>(
 }
 
 /// Whether an object is an xarray `DataArray`; never imports xarray.
-fn is_data_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+pub(crate) fn is_data_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = object.py();
     let modules = py
         .import(intern!(py, "sys"))?

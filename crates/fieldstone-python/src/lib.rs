@@ -2,6 +2,7 @@
 mod errors;
 mod interface;
 mod jit;
+pub mod storage;
 mod threads;
 
 use pyo3::prelude::*;
@@ -11,5 +12,6 @@ use pyo3::prelude::*;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     interface::register(module)?;
+    storage::register(module)?;
     threads::register(module)
 }

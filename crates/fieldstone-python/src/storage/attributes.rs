@@ -1,0 +1,335 @@
+//! Attributes and methods of a storage.
+
+use numpy::PyArrayDescr;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
+
+use fieldstone_storage::Dim;
+
+use super::{CpuStorage, Storage, memory, parameters, resolve};
+use crate::errors::raise;
+
+#[pymethods]
+impl Storage {
+    /// Number of points along each axis.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.view.shape())
+    }
+
+    /// Bytes from one point to the next, along each axis.
+    #[getter]
+    fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.view.strides())
+    }
+
+    /// Number of axes.
+    #[getter]
+    fn ndim(&self) -> usize {
+        self.view.shape().len()
+    }
+
+    /// Number of axes.
+    #[getter]
+    fn ndims(&self) -> usize {
+        self.view.shape().len()
+    }
+
+    /// Number of elements.
+    #[getter]
+    fn size(&self) -> usize {
+        self.view.shape().iter().product()
+    }
+
+    /// Bytes of one element.
+    #[getter]
+    fn itemsize(&self) -> usize {
+        self.view.itemsize()
+    }
+
+    /// Bytes of all elements, without padding.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.size() * self.view.itemsize()
+    }
+
+    /// Type of the elements.
+    #[getter(dtype)]
+    fn dtype_of_elements<'py>(&self, py: Python<'py>) -> Bound<'py, PyArrayDescr> {
+        self.dtype.bind(py).clone()
+    }
+
+    /// Labels of the axes in index order; ``None`` if they are known by position only.
+    #[getter(dims)]
+    fn dims_as_tuple<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        self.dims()
+            .map(|dims| parameters::dims_tuple(py, dims))
+            .transpose()
+    }
+
+    /// Labels of the spatial axes in index order, as one string; ``None`` if they are known by position only.
+    #[getter(axes)]
+    fn axes_as_text(&self) -> Option<String> {
+        let spatial = |dim: &&Dim| !matches!(dim, Dim::Data(_));
+        self.dims()
+            .map(|dims| dims.iter().filter(spatial).map(Dim::to_string).collect())
+    }
+
+    /// Whether the storage extends along I, J and K; ``None`` if its axes are known by position only.
+    #[getter]
+    fn mask(&self) -> Option<(bool, bool, bool)> {
+        self.dims().map(|dims| {
+            (
+                dims.contains(&Dim::I),
+                dims.contains(&Dim::J),
+                dims.contains(&Dim::K),
+            )
+        })
+    }
+
+    /// Points below and above the compute domain, along each axis.
+    #[getter(halo)]
+    fn halo_as_tuple<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.axes.halo)
+    }
+
+    #[setter(halo)]
+    fn set_halo(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = value.py();
+        let halo = parameters::halo(value)?;
+        if halo.len() != self.view.shape().len() {
+            let message = format!(
+                "halo: {} entries were given for {} axes; give one per axis",
+                halo.len(),
+                self.view.shape().len()
+            );
+            return Err(raise(py, "ArgumentValueError", message));
+        }
+        resolve::check_halo(py, &halo, self.view.shape(), "halo")?;
+        self.axes.halo = halo;
+        self.axes.explicit_origin = None;
+        Ok(())
+    }
+
+    /// Order of the strides: 0 is the axis with the largest one.
+    #[getter(layout)]
+    fn layout_as_tuple<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.layout().ranks())
+    }
+
+    /// Bytes that the address of the aligned index is a multiple of.
+    #[getter]
+    fn alignment_size(&self) -> usize {
+        self.alignment
+    }
+
+    /// Elements that the address of the aligned index is a multiple of.
+    #[getter]
+    fn alignment(&self) -> usize {
+        (self.alignment / self.view.itemsize()).max(1)
+    }
+
+    /// Index of the point whose address is aligned.
+    #[getter]
+    fn aligned_index<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.axes.aligned_index)
+    }
+
+    /// Index of the first point of the compute domain where a call does not say otherwise.
+    #[getter]
+    fn default_origin<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.origin())
+    }
+
+    /// Identifier of the device that holds a device copy; ``None`` without one.
+    #[getter]
+    fn device(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether there is a device copy.
+    #[getter]
+    fn gpu(&self) -> bool {
+        false
+    }
+
+    /// The host memory, as ``numpy.ndarray.data`` is.
+    #[getter]
+    fn data<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Storage::array(slf)?.getattr("data")
+    }
+
+    /// The device memory; ``None`` without any.
+    #[getter]
+    fn device_data(&self) -> Option<()> {
+        None
+    }
+
+    /// The compute domain: a view without the halo.
+    #[getter]
+    fn domain_view<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, CpuStorage>> {
+        let mut view = self.view.clone();
+        let mut axes = self.axes.clone();
+        for (axis, &(lower, upper)) in self.axes.halo.iter().enumerate() {
+            let size = self.view.shape()[axis];
+            view = view
+                .slice(axis, lower, 1, size - lower - upper)
+                .map_err(|error| memory::exception(py, &error))?;
+            axes.slice(axis, size, lower, 1, size - lower - upper);
+        }
+        self.with_view(py, view, axes).into_object(py)
+    }
+
+    /// The storage with its axes reversed.
+    #[getter(T)]
+    fn reversed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, CpuStorage>> {
+        self.transposed(py, (0..self.view.shape().len()).rev().collect())
+    }
+
+    /// A view with the axes in another order, reversed if none is given.
+    #[pyo3(signature = (*axes))]
+    fn transpose<'py>(
+        &self,
+        py: Python<'py>,
+        axes: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, CpuStorage>> {
+        let order = match axes.len() {
+            0 => None,
+            1 => {
+                let only = axes.get_item(0)?;
+                if only.is_none() {
+                    None
+                } else if memory::index(&only)?.is_some() {
+                    Some(axes.clone().into_any())
+                } else {
+                    Some(only)
+                }
+            }
+            _ => Some(axes.clone().into_any()),
+        };
+        match order {
+            None => self.reversed(py),
+            Some(order) => self.transposed(py, self.permutation(&order)?),
+        }
+    }
+
+    /// A new storage with the same parameters and a copy of the values.
+    fn copy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, CpuStorage>> {
+        self.duplicate(py)?.into_object(py)
+    }
+
+    fn __copy__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, CpuStorage>> {
+        self.copy(py)
+    }
+
+    #[pyo3(signature = (memo=None))]
+    fn __deepcopy__<'py>(
+        slf: &Bound<'py, Self>,
+        memo: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, CpuStorage>> {
+        let copy = slf.borrow().copy(slf.py())?;
+        if let Some(memo) = memo {
+            memo.set_item(slf.as_ptr().addr(), &copy)?;
+        }
+        Ok(copy)
+    }
+
+    /// The memory as a NumPy array, without a copy.
+    fn to_numpy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Self::array(slf)
+    }
+
+    /// The memory as an array of the library for where it is, without a copy.
+    fn to_ndarray<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Self::array(slf)
+    }
+
+    /// The device memory as a CuPy array.
+    fn to_cupy(&self, py: Python<'_>) -> PyResult<()> {
+        let message = "the storage has no buffer on a device; to_numpy() gives its host memory";
+        Err(raise(py, "GTNoSuchBufferError", message))
+    }
+
+    /// Copies the host memory to the device if it is newer; does nothing where there is one copy only.
+    #[pyo3(signature = (*, force=false))]
+    #[allow(unused_variables)]
+    fn host_to_device(&self, force: bool) {}
+
+    /// Copies the device memory to the host if it is newer; does nothing where there is one copy only.
+    #[pyo3(signature = (*, force=false))]
+    #[allow(unused_variables)]
+    fn device_to_host(&self, force: bool) {}
+
+    /// Makes host and device memory equal; does nothing where there is one copy only.
+    fn synchronize(&self) {}
+
+    /// Marks the device memory as newer; does nothing where there is one copy only.
+    fn set_device_modified(&self) {}
+
+    /// Marks the host memory as newer; does nothing where there is one copy only.
+    fn set_host_modified(&self) {}
+
+    /// Marks host and device memory as equal; does nothing where there is one copy only.
+    fn set_synchronized(&self) {}
+
+    /// Marks host and device memory as equal; does nothing where there is one copy only.
+    fn set_device_synchronized(&self) {}
+}
+
+impl Storage {
+    fn transposed<'py>(
+        &self,
+        py: Python<'py>,
+        order: Vec<usize>,
+    ) -> PyResult<Bound<'py, CpuStorage>> {
+        let view = self
+            .view
+            .transpose(&order)
+            .map_err(|error| memory::exception(py, &error))?;
+        self.with_view(py, view, self.axes.transpose(&order))
+            .into_object(py)
+    }
+
+    /// Reads an order of axes: numbers, negative ones from the end, or labels.
+    fn permutation(&self, order: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+        let ndim = self.view.shape().len();
+        let wrong = || {
+            let own = self.dims().map_or(String::new(), |dims| {
+                format!(", or of the labels {}", super::axes::show(dims))
+            });
+            let message = format!(
+                "axes: expected a permutation of 0..{}{own}, got {}",
+                ndim.saturating_sub(1),
+                parameters::shown(order)
+            );
+            raise(order.py(), "ArgumentValueError", message)
+        };
+        let mut permutation = Vec::with_capacity(ndim);
+        for entry in order.try_iter().map_err(|_| wrong())? {
+            let entry = entry?;
+            let axis = if entry.is_instance_of::<PyString>() {
+                let label = entry
+                    .extract::<&str>()?
+                    .parse::<Dim>()
+                    .map_err(|_| wrong())?;
+                self.dims()
+                    .and_then(|dims| dims.iter().position(|&dim| dim == label))
+            } else if entry.is_instance_of::<PyBool>() {
+                None
+            } else {
+                let axis = memory::index(&entry)?.and_then(|index| index.extract::<isize>().ok());
+                axis.map(|axis| if axis < 0 { axis + ndim as isize } else { axis })
+                    .and_then(|axis| usize::try_from(axis).ok())
+                    .filter(|&axis| axis < ndim)
+            };
+            match axis.filter(|axis| !permutation.contains(axis)) {
+                Some(axis) => permutation.push(axis),
+                None => return Err(wrong()),
+            }
+        }
+        if permutation.len() != ndim {
+            return Err(wrong());
+        }
+        Ok(permutation)
+    }
+}

@@ -1,0 +1,320 @@
+//! `storage[key]` and `storage[key] = value`.
+//!
+//! Basic keys (integers, slices, `...`, and `None` where axes have no labels) make views; any other key is NumPy's
+//! advanced indexing, which reads a copy as a NumPy array.
+
+use fieldstone_storage::{Dim, View};
+use numpy::{PyArrayDescrMethods, PyUntypedArray};
+use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyEllipsis, PyFloat, PyInt, PySlice, PyTuple};
+
+use super::axes::{self, Axes};
+use super::foreign::{Conversion, Foreign};
+use super::{Storage, memory};
+use crate::errors::raise;
+
+/// One entry of a basic key.
+enum Entry<'py> {
+    Index(isize),
+    Slice(Bound<'py, PySlice>),
+    Ellipsis,
+    NewAxis,
+}
+
+#[pymethods]
+impl Storage {
+    fn __len__(&self) -> PyResult<usize> {
+        self.view
+            .shape()
+            .first()
+            .copied()
+            .ok_or_else(|| PyTypeError::new_err("len() of a storage without axes"))
+    }
+
+    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let len = slf
+            .borrow()
+            .__len__()
+            .map_err(|_| PyTypeError::new_err("iteration over a storage without axes"))?;
+        let builtins = py.import("builtins")?;
+        let indices = builtins.getattr("range")?.call1((len,))?;
+        builtins
+            .getattr("map")?
+            .call1((slf.getattr("__getitem__")?, indices))
+    }
+
+    fn __getitem__<'py>(
+        slf: &Bound<'py, Self>,
+        key: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let Some(entries) = basic(key)? else {
+            return Storage::array(slf)?.get_item(with_arrays(key)?);
+        };
+        let this = slf.borrow();
+        let (view, axes) = this.select(py, &entries)?;
+        if view.shape().is_empty() && entries.iter().all(|entry| matches!(entry, Entry::Index(_))) {
+            return memory::scalar_of(&view, this.dtype.bind(py));
+        }
+        Ok(this.with_view(py, view, axes).into_object(py)?.into_any())
+    }
+
+    fn __setitem__<'py>(
+        slf: &Bound<'py, Self>,
+        key: &Bound<'py, PyAny>,
+        value: &Bound<'py, PyAny>,
+    ) -> PyResult<()> {
+        let py = slf.py();
+        let this = slf.borrow();
+        if !this.writeable {
+            let message =
+                "the storage wraps read-only memory; copy it with storage.copy() to write to it";
+            return Err(raise(py, "ReadOnlyError", message));
+        }
+        let Some(entries) = basic(key)? else {
+            return Storage::array(slf)?.set_item(with_arrays(key)?, with_array(value)?);
+        };
+        let (view, axes) = this.select(py, &entries)?;
+        this.store(py, &view, &axes, value)
+    }
+}
+
+/// The entries of a basic key; `None` if the key is an advanced one.
+fn basic<'py>(key: &Bound<'py, PyAny>) -> PyResult<Option<Vec<Entry<'py>>>> {
+    match key.cast::<PyTuple>() {
+        Ok(tuple) => tuple.iter().map(|entry| basic_entry(&entry)).collect(),
+        Err(_) => Ok(basic_entry(key)?.map(|entry| vec![entry])),
+    }
+}
+
+fn basic_entry<'py>(entry: &Bound<'py, PyAny>) -> PyResult<Option<Entry<'py>>> {
+    if let Ok(slice) = entry.cast::<PySlice>() {
+        return Ok(Some(Entry::Slice(slice.clone())));
+    }
+    if entry.is_none() {
+        return Ok(Some(Entry::NewAxis));
+    }
+    if entry.is_instance_of::<PyEllipsis>() {
+        return Ok(Some(Entry::Ellipsis));
+    }
+    // As in NumPy, True and False select like masks.
+    if entry.is_instance_of::<PyBool>() {
+        return Ok(None);
+    }
+    match memory::index(entry)? {
+        Some(index) => {
+            let index = index
+                .extract()
+                .map_err(|_| PyIndexError::new_err("the index is too large"))?;
+            Ok(Some(Entry::Index(index)))
+        }
+        None => Ok(None),
+    }
+}
+
+/// An advanced key in NumPy's terms.
+fn with_arrays<'py>(key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    match key.cast::<PyTuple>() {
+        Ok(tuple) => {
+            let entries: Vec<_> = tuple
+                .iter()
+                .map(|entry| with_array(&entry))
+                .collect::<PyResult<_>>()?;
+            Ok(PyTuple::new(key.py(), entries)?.into_any())
+        }
+        Err(_) => with_array(key),
+    }
+}
+
+/// A storage as the NumPy array of its memory; anything else as it is.
+fn with_array<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    match object.cast::<Storage>() {
+        Ok(storage) => Storage::array(storage),
+        Err(_) => Ok(object.clone()),
+    }
+}
+
+impl Storage {
+    /// The part of the storage that a basic key selects.
+    fn select(&self, py: Python<'_>, entries: &[Entry<'_>]) -> PyResult<(View, Axes)> {
+        let ndim = self.view.shape().len();
+        let taken = entries
+            .iter()
+            .filter(|entry| matches!(entry, Entry::Index(_) | Entry::Slice(_)))
+            .count();
+        if taken > ndim {
+            return Err(PyIndexError::new_err(format!(
+                "too many indices: the storage has {ndim} axes, but {taken} were indexed"
+            )));
+        }
+        if entries
+            .iter()
+            .filter(|entry| matches!(entry, Entry::Ellipsis))
+            .count()
+            > 1
+        {
+            return Err(PyIndexError::new_err(
+                "an index can only have one ellipsis ('...')",
+            ));
+        }
+        let mut view = self.view.clone();
+        let mut axes = self.axes.clone();
+        let mut axis = 0;
+        for entry in entries {
+            match entry {
+                Entry::Ellipsis => axis += ndim - taken,
+                Entry::Index(index) => {
+                    let index = within(*index, view.shape()[axis], axis)?;
+                    view = view
+                        .drop_axis(axis, index)
+                        .map_err(|error| memory::exception(py, &error))?;
+                    axes.drop_axis(axis);
+                }
+                Entry::Slice(slice) => {
+                    let size = view.shape()[axis];
+                    let indices = slice.indices(size as isize)?;
+                    let len = indices.slicelength;
+                    let start = if len == 0 { 0 } else { indices.start as usize };
+                    view = view
+                        .slice(axis, start, indices.step, len)
+                        .map_err(|error| memory::exception(py, &error))?;
+                    axes.slice(axis, size, start, indices.step, len);
+                    axis += 1;
+                }
+                Entry::NewAxis => {
+                    if axes.dims.is_some() {
+                        let message = "a new axis (None) would have no label; use numpy.asarray(storage)[...] instead";
+                        return Err(raise(py, "DimensionsError", message));
+                    }
+                    view = view
+                        .insert_axis(axis)
+                        .map_err(|error| memory::exception(py, &error))?;
+                    axes.insert_axis(axis);
+                    axis += 1;
+                }
+            }
+        }
+        Ok((view, axes))
+    }
+
+    /// Writes `value` to a part of this storage.
+    fn store(
+        &self,
+        py: Python<'_>,
+        target: &View,
+        axes: &Axes,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let dtype = self.dtype.bind(py);
+        if is_scalar(value)? {
+            let element = memory::element_of(value, dtype, "value")?;
+            return memory::fill(py, target, &element);
+        }
+        let source = Foreign::of(value, "value", None, Conversion::Allowed)?;
+        let repeated = |view: &View| match (&axes.dims, source.labels(py)?) {
+            (Some(own), Some(other)) => broadcast_dims(py, view, other, target.shape(), own),
+            _ => broadcast(py, view, target.shape()),
+        };
+        let view = repeated(&source.view)?;
+        if !view.overlaps(target) {
+            return memory::assign(&view, &source.dtype, target, dtype);
+        }
+        let same = view.pointer() == target.pointer() && view.strides() == target.strides();
+        if same && source.dtype.is_equiv_to(dtype) {
+            return Ok(());
+        }
+        let copy = memory::copy_of(py, &source.view)?;
+        memory::assign(&repeated(&copy)?, &source.dtype, target, dtype)
+    }
+}
+
+/// Numbers of Python and NumPy, which need no array of their own.
+fn is_scalar(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyInt>() {
+        return Ok(true);
+    }
+    if value.is_instance_of::<Storage>() || value.is_instance_of::<PyUntypedArray>() {
+        return Ok(false);
+    }
+    memory::numpy(value.py())?
+        .getattr("isscalar")?
+        .call1((value,))?
+        .is_truthy()
+}
+
+fn within(index: isize, size: usize, axis: usize) -> PyResult<usize> {
+    let wrapped = if index < 0 {
+        index + size as isize
+    } else {
+        index
+    };
+    if wrapped < 0 || wrapped >= size as isize {
+        return Err(PyIndexError::new_err(format!(
+            "index {index} is out of bounds for axis {axis} with size {size}"
+        )));
+    }
+    Ok(wrapped as usize)
+}
+
+/// Repeats a view along the labels it lacks, and along axes of one point.
+fn broadcast_dims(
+    py: Python<'_>,
+    source: &View,
+    dims: &[Dim],
+    shape: &[usize],
+    target: &[Dim],
+) -> PyResult<View> {
+    if let Some(extra) = dims.iter().find(|dim| !target.contains(dim)) {
+        let message = format!(
+            "value: it has an axis '{extra}', which the storage written to does not have; their axes are {} and {}",
+            axes::show(dims),
+            axes::show(target)
+        );
+        return Err(raise(py, "DimensionsError", message));
+    }
+    let mut order = Vec::with_capacity(dims.len());
+    for (dim, &size) in target.iter().zip(shape) {
+        let Some(axis) = dims.iter().position(|other| other == dim) else {
+            continue;
+        };
+        if source.shape()[axis] != size && source.shape()[axis] != 1 {
+            let message = format!(
+                "value: it has {} points along {dim}, the storage written to {size}",
+                source.shape()[axis]
+            );
+            return Err(raise(py, "ShapeError", message));
+        }
+        order.push(axis);
+    }
+    let spread = || {
+        let mut view = source.transpose(&order)?;
+        for (axis, dim) in target.iter().enumerate() {
+            if !dims.contains(dim) {
+                view = view.insert_axis(axis)?;
+            }
+        }
+        view.broadcast(shape)
+    };
+    spread().map_err(|error| memory::exception(py, &error))
+}
+
+/// Repeats a view as NumPy does: axes are matched from the last.
+fn broadcast(py: Python<'_>, source: &View, shape: &[usize]) -> PyResult<View> {
+    let matched = || {
+        let mut view = source.clone();
+        // As in NumPy, leading axes of one point that the target lacks are no obstacle.
+        while view.ndim() > shape.len() && view.shape()[0] == 1 {
+            view = view.drop_axis(0, 0)?;
+        }
+        view.broadcast(shape)
+    };
+    matched().map_err(|_| {
+        let message = format!(
+            "value: its shape {:?} cannot be broadcast to {shape:?}",
+            source.shape()
+        );
+        raise(py, "ShapeError", message)
+    })
+}

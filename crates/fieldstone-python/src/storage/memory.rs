@@ -1,0 +1,236 @@
+//! Between a view of memory and NumPy's array of it.
+
+use std::ffi::c_int;
+
+use fieldstone_device::Pool;
+use fieldstone_storage::{Allocation, Spec, StorageError, View};
+use numpy::npyffi::{self, NPY_ARRAY_WRITEABLE, PY_ARRAY_API};
+use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyIndexError, PyMemoryError, PySystemError, PyTypeError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyDict;
+
+use super::parameters::shown;
+use crate::errors::raise;
+
+/// The module `numpy`, imported once.
+pub fn numpy(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
+    static NUMPY: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    Ok(NUMPY
+        .get_or_try_init(py, || py.import("numpy").map(Bound::unbind))?
+        .bind(py))
+}
+
+/// Whether the address of `index` is a multiple of `alignment`.
+pub fn is_aligned(view: &View, index: &[usize], alignment: usize) -> bool {
+    let offset: isize = index
+        .iter()
+        .zip(view.strides())
+        .map(|(&index, &stride)| index as isize * stride)
+        .sum();
+    view.shape().contains(&0)
+        || view
+            .pointer()
+            .addr()
+            .wrapping_add_signed(offset)
+            .is_multiple_of(alignment)
+}
+
+/// The view of a NumPy array's memory, which stays the array's.
+pub fn view_of(array: &Bound<'_, PyUntypedArray>) -> PyResult<View> {
+    // SAFETY: the array is alive, its data pointer may be read.
+    let pointer = unsafe { (*array.as_array_ptr()).fields.data }.cast();
+    let (shape, strides) = (array.shape().to_vec(), array.strides().to_vec());
+    // SAFETY: NumPy vouches for the elements of its array; who uses the view keeps the array alive.
+    unsafe { View::new(pointer, shape, strides, array.dtype().itemsize(), None) }
+        .map_err(|error| exception(array.py(), &error))
+}
+
+/// Whether a NumPy array may be written to.
+pub fn is_writeable(array: &Bound<'_, PyUntypedArray>) -> bool {
+    // SAFETY: the array is alive, its flags may be read.
+    unsafe { (*array.as_array_ptr()).fields.flags & NPY_ARRAY_WRITEABLE != 0 }
+}
+
+/// A NumPy array of the memory of `view`, which `base` keeps alive.
+pub fn array_of<'py>(
+    view: &View,
+    dtype: &Bound<'py, PyArrayDescr>,
+    writeable: bool,
+    base: Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = dtype.py();
+    let mut shape: Vec<npyffi::npy_intp> = view
+        .shape()
+        .iter()
+        .map(|&size| size as npyffi::npy_intp)
+        .collect();
+    let mut strides: Vec<npyffi::npy_intp> = view.strides().to_vec();
+    let flags = if writeable { NPY_ARRAY_WRITEABLE } else { 0 };
+    // SAFETY: shape and strides have as many entries as the view has axes and describe memory that `base`, which the
+    // array refers to, keeps alive; NumPy takes over the references to the dtype and the base.
+    unsafe {
+        let array = PY_ARRAY_API.PyArray_NewFromDescr(
+            py,
+            npyffi::get_type_object(py, npyffi::NpyTypes::PyArray_Type),
+            dtype.clone().into_dtype_ptr(),
+            shape.len() as c_int,
+            shape.as_mut_ptr(),
+            strides.as_mut_ptr(),
+            view.pointer().cast(),
+            flags,
+            std::ptr::null_mut(),
+        );
+        let array = Bound::from_owned_ptr_or_err(py, array)?;
+        if PY_ARRAY_API.PyArray_SetBaseObject(py, array.as_ptr().cast(), base.into_ptr()) < 0 {
+            return Err(PyErr::take(py)
+                .unwrap_or_else(|| PySystemError::new_err("PyArray_SetBaseObject failed")));
+        }
+        Ok(array)
+    }
+}
+
+/// The element a view without axes points at, as a NumPy scalar.
+pub fn scalar_of<'py>(
+    view: &View,
+    dtype: &Bound<'py, PyArrayDescr>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = dtype.py();
+    debug_assert!(view.shape().is_empty());
+    // SAFETY: the view points at one element of this dtype, which NumPy copies.
+    unsafe {
+        let scalar = PY_ARRAY_API.PyArray_Scalar(
+            py,
+            view.pointer().cast(),
+            dtype.as_dtype_ptr(),
+            std::ptr::null_mut(),
+        );
+        Bound::from_owned_ptr_or_err(py, scalar)
+    }
+}
+
+/// The integer a value is (Python's or NumPy's), `None` if it is none.
+pub fn index<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = value.py();
+    // SAFETY: a call of the C API with a live object.
+    unsafe {
+        if ffi::PyIndex_Check(value.as_ptr()) == 0 {
+            return Ok(None);
+        }
+        match Bound::from_owned_ptr_or_err(py, ffi::PyNumber_Index(value.as_ptr())) {
+            Ok(number) => Ok(Some(number)),
+            // Arrays of several elements have the method but are no integers.
+            Err(error) if error.is_instance_of::<PyTypeError>(py) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// New memory.
+pub fn allocate(py: Python<'_>, spec: &Spec, zeroed: bool) -> PyResult<View> {
+    let allocation = py.detach(|| {
+        if zeroed {
+            Allocation::zeroed(spec)
+        } else {
+            Allocation::new(spec)
+        }
+    });
+    allocation
+        .map(|(_, view)| view)
+        .map_err(|error| exception(py, &error))
+}
+
+/// Sets every element of a view that may be written to.
+pub fn fill(py: Python<'_>, view: &View, element: &[u8]) -> PyResult<()> {
+    let threads = Pool::global().threads();
+    // SAFETY: a storage's view describes memory that the caller's storage keeps alive.
+    py.detach(|| unsafe { fieldstone_storage::fill(view, element, threads) })
+        .map_err(|error| exception(py, &error))
+}
+
+/// Sets the elements of `destination` to those of `source`, which has the same shape and does not overlap it.
+pub fn assign<'py>(
+    source: &View,
+    source_dtype: &Bound<'py, PyArrayDescr>,
+    destination: &View,
+    destination_dtype: &Bound<'py, PyArrayDescr>,
+) -> PyResult<()> {
+    let py = source_dtype.py();
+    if source_dtype.is_equiv_to(destination_dtype) {
+        let threads = Pool::global().threads();
+        // SAFETY: both views describe memory that the caller keeps alive.
+        return py
+            .detach(|| unsafe { fieldstone_storage::copy(source, destination, threads) })
+            .map_err(|error| exception(py, &error));
+    }
+    // NumPy converts; its arrays do not outlive this function.
+    let none = || py.None().into_bound(py);
+    let source = array_of(source, source_dtype, false, none())?;
+    let destination = array_of(destination, destination_dtype, true, none())?;
+    let keywords = PyDict::new(py);
+    keywords.set_item("casting", "unsafe")?;
+    numpy(py)?
+        .getattr("copyto")?
+        .call((destination, source), Some(&keywords))?;
+    Ok(())
+}
+
+/// New memory with the values of `source`.
+pub fn copy_of(py: Python<'_>, source: &View) -> PyResult<View> {
+    let mut spec = Spec::packed(source.shape().to_vec(), source.itemsize());
+    spec.layout = source.layout();
+    let copy = allocate(py, &spec, false)?;
+    let threads = Pool::global().threads();
+    // SAFETY: the caller keeps the memory of `source` alive, and nobody else knows that of `copy`.
+    py.detach(|| unsafe { fieldstone_storage::copy(source, &copy, threads) })
+        .map_err(|error| exception(py, &error))?;
+    Ok(copy)
+}
+
+/// The bytes of `value` as an element of `dtype`.
+pub fn element_of(
+    value: &Bound<'_, PyAny>,
+    dtype: &Bound<'_, PyArrayDescr>,
+    name: &str,
+) -> PyResult<Vec<u8>> {
+    let py = value.py();
+    let wrong = |reason: &str| {
+        let message = format!(
+            "{name}: expected a number of type {dtype}, got {}{reason}",
+            shown(value)
+        );
+        raise(py, "ArgumentValueError", message)
+    };
+    let array = numpy(py)?
+        .getattr("array")?
+        .call1((value, dtype))
+        .map_err(|error| wrong(&format!(": {}", error.value(py))))?
+        .cast_into::<PyUntypedArray>()?;
+    if array.ndim() != 0 {
+        return Err(wrong(", which has several elements"));
+    }
+    // SAFETY: an array without axes holds one element.
+    Ok(
+        unsafe { std::slice::from_raw_parts(view_of(&array)?.pointer(), dtype.itemsize()) }
+            .to_vec(),
+    )
+}
+
+/// The exception for an error of the storage crate.
+pub fn exception(py: Python<'_>, error: &StorageError) -> PyErr {
+    let message = error.to_string();
+    let class = match error {
+        StorageError::Layout { .. } => "LayoutError",
+        StorageError::UnknownDim { .. } | StorageError::RepeatedDim { .. } => "DimensionsError",
+        StorageError::UnknownPreset { .. } => "PresetError",
+        StorageError::TooLarge { .. }
+        | StorageError::Broadcast { .. }
+        | StorageError::Shapes { .. } => "ShapeError",
+        StorageError::Index { .. } => return PyIndexError::new_err(message),
+        StorageError::Device(_) => return PyMemoryError::new_err(message),
+        _ => "ArgumentValueError",
+    };
+    raise(py, class, message)
+}

@@ -1,0 +1,546 @@
+//! The keyword arguments of the creation functions: their two sets of names, and what values they take.
+
+use fieldstone_storage::{Dim, Preset};
+use numpy::{PyArrayDescr, PyArrayDescrMethods};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
+
+use super::memory;
+use crate::errors::raise;
+
+/// What the user gave, normalised; `None` is "not given".
+#[derive(Default)]
+pub struct Parameters<'py> {
+    pub aligned_index: Option<Entries>,
+    pub alignment: Option<Alignment>,
+    pub default_origin: Option<Entries>,
+    pub defaults: Option<Preset>,
+    pub device: Option<Device>,
+    pub dims: Option<Vec<Dim>>,
+    /// `dims` came as `axes`: shape and origin may then have an entry for each of I, J, K.
+    pub axes_of_three: bool,
+    pub halo: Option<Vec<(usize, usize)>>,
+    pub layout: Option<LayoutChoice<'py>>,
+    pub shape: Option<Vec<usize>>,
+}
+
+/// One number per axis, with the name it was given by.
+pub type Entries = Vec<usize>;
+
+/// A boundary to align to.
+#[derive(Clone, Copy)]
+pub enum Alignment {
+    Bytes(usize),
+    Elements(usize),
+}
+
+/// Where a storage keeps its data.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Device {
+    Host,
+    Gpu,
+}
+
+/// How the order of strides was given.
+pub enum LayoutChoice<'py> {
+    Permutation(Vec<usize>),
+    /// Called with the labels.
+    OfDims(Bound<'py, PyAny>),
+    /// Called with the number of axes.
+    OfCount(Bound<'py, PyAny>),
+}
+
+/// Which keywords a function takes.
+pub struct Accepted<'a> {
+    pub function: &'a str,
+    /// This function's name of `defaults`.
+    preset: &'static str,
+    names: &'static [(&'static str, Option<&'static str>)],
+}
+
+impl<'a> Accepted<'a> {
+    /// Those of a function that makes storages.
+    pub fn storages(function: &'a str) -> Self {
+        Self {
+            function,
+            preset: "defaults",
+            names: STORAGE_NAMES,
+        }
+    }
+
+    /// Those of a function that makes NumPy arrays.
+    pub fn arrays(function: &'a str) -> Self {
+        Self {
+            function,
+            preset: "backend",
+            names: ARRAY_NAMES,
+        }
+    }
+}
+
+/// Keywords of a function that makes NumPy arrays, which have no place for a halo.
+const ARRAY_NAMES: &[(&str, Option<&str>)] = &[
+    ("aligned_index", None),
+    ("alignment_size", None),
+    ("backend", None),
+    ("device", None),
+    ("dims", None),
+    ("layout", None),
+];
+
+/// Keywords of a function that makes storages, each with the first draft's name for the same thing.
+const STORAGE_NAMES: &[(&str, Option<&str>)] = &[
+    ("aligned_index", None),
+    ("alignment_size", Some("alignment")),
+    ("default_origin", None),
+    ("defaults", Some("default_parameters")),
+    ("device", Some("gpu")),
+    ("dims", Some("axes")),
+    ("halo", None),
+    ("layout", Some("layout_map")),
+    ("managed", None),
+    ("shape", None),
+];
+
+impl<'py> Parameters<'py> {
+    /// Reads the keywords of a call.
+    pub fn read(
+        py: Python<'py>,
+        accepted: &Accepted<'_>,
+        keywords: &Bound<'py, PyDict>,
+    ) -> PyResult<Self> {
+        let mut parameters = Self::default();
+        let mut given: Vec<(usize, String)> = Vec::new();
+        for (key, value) in keywords.iter() {
+            let key: String = key.extract()?;
+            let known =
+                |&(name, alias): &(&str, Option<&str>)| name == key || alias == Some(key.as_str());
+            let Some(index) = accepted.names.iter().position(known) else {
+                return Err(unknown_keyword(py, accepted, &key));
+            };
+            if value.is_none() {
+                continue;
+            }
+            if let Some((_, other)) = given.iter().find(|(seen, _)| *seen == index) {
+                let message = format!(
+                    "{}(): '{other}' and '{key}' are two names of one parameter; give one of them",
+                    accepted.function
+                );
+                return Err(raise(py, "ArgumentTypeError", message));
+            }
+            parameters.set(py, &key, value)?;
+            given.push((index, key));
+        }
+        if accepted.preset == "backend" && parameters.defaults.is_some() {
+            exclusive(py, &given)?;
+        }
+        Ok(parameters)
+    }
+
+    fn set(&mut self, py: Python<'py>, key: &str, value: Bound<'py, PyAny>) -> PyResult<()> {
+        match key {
+            "aligned_index" => self.aligned_index = Some(entries(&value, key, "index")?),
+            "alignment_size" => {
+                self.alignment = Some(Alignment::Bytes(boundary(&value, key, "bytes")?))
+            }
+            "alignment" => {
+                self.alignment = Some(Alignment::Elements(boundary(&value, key, "elements")?))
+            }
+            "default_origin" => self.default_origin = Some(entries(&value, key, "index")?),
+            "defaults" | "default_parameters" | "backend" => {
+                self.defaults = Some(preset_of(&value, key)?)
+            }
+            "device" => self.device = Some(device(&value, key)?),
+            "gpu" => self.device = Some(gpu(&value)?),
+            "dims" | "axes" => {
+                self.dims = Some(dims(&value, key)?);
+                self.axes_of_three = key == "axes";
+            }
+            "halo" => self.halo = Some(halo(&value)?),
+            "layout" | "layout_map" => self.layout = Some(layout(value, key)?),
+            "managed" => managed(&value)?,
+            "shape" => self.shape = Some(shape(&value)?),
+            _ => {
+                return Err(raise(
+                    py,
+                    "ArgumentTypeError",
+                    format!("'{key}' is not a parameter of storages"),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn unknown_keyword(py: Python<'_>, accepted: &Accepted<'_>, key: &str) -> PyErr {
+    let names: Vec<&str> = accepted
+        .names
+        .iter()
+        .flat_map(|&(name, alias)| [Some(name), alias])
+        .flatten()
+        .collect();
+    let function = accepted.function;
+    let message = format!(
+        "{function}() has no parameter '{key}'; beside its own it takes {}",
+        names.join(", ")
+    );
+    raise(py, "ArgumentTypeError", message)
+}
+
+/// `backend=` stands for what a preset says, and nothing of that may be given beside it.
+fn exclusive(py: Python<'_>, given: &[(usize, String)]) -> PyResult<()> {
+    let beside = given
+        .iter()
+        .find(|(_, key)| matches!(key.as_str(), "alignment_size" | "device" | "layout"));
+    match beside {
+        None => Ok(()),
+        Some((_, key)) => {
+            let message =
+                format!("{key}: 'backend' already says which; give one of '{key}' and 'backend'");
+            Err(raise(py, "ArgumentValueError", message))
+        }
+    }
+}
+
+/// The repr of an object, cut to what fits in a message.
+pub fn shown(value: &Bound<'_, PyAny>) -> String {
+    let text = value.repr().map_or_else(
+        |_| "?".to_owned(),
+        |text| text.to_string_lossy().into_owned(),
+    );
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}
+
+fn type_name(value: &Bound<'_, PyAny>) -> String {
+    value.get_type().name().map_or_else(
+        |_| "?".to_owned(),
+        |name| name.to_string_lossy().into_owned(),
+    )
+}
+
+/// The items of a sequence that is no string.
+fn items<'py>(
+    value: &Bound<'py, PyAny>,
+    name: &str,
+    expected: &str,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let wrong = || {
+        let message = format!(
+            "{name}: expected {expected}, got {} ({})",
+            shown(value),
+            type_name(value)
+        );
+        raise(value.py(), "ArgumentTypeError", message)
+    };
+    if value.is_instance_of::<PyString>() || value.is_instance_of::<PyDict>() {
+        return Err(wrong());
+    }
+    value.try_iter().map_err(|_| wrong())?.collect()
+}
+
+/// An integer of 0 or more. NumPy integers are integers, floats and booleans are not.
+fn count(value: &Bound<'_, PyAny>, name: &str, class: &str, what: &str) -> PyResult<usize> {
+    let py = value.py();
+    let index = if value.is_instance_of::<PyBool>() {
+        None
+    } else {
+        memory::index(value)?
+    };
+    match index {
+        None => {
+            let message = format!(
+                "{name}: expected an integer for {what}, got {} ({})",
+                shown(value),
+                type_name(value)
+            );
+            Err(raise(py, "ArgumentTypeError", message))
+        }
+        Some(number) => number.extract::<usize>().map_err(|_| {
+            let negative = number.lt(0).unwrap_or(false);
+            let reason = if negative {
+                "it must be 0 or more"
+            } else {
+                "it is too large"
+            };
+            raise(
+                py,
+                class,
+                format!("{name}: {what} is {}; {reason}", shown(value)),
+            )
+        }),
+    }
+}
+
+/// The shape of an array; one integer is the shape of an array of one axis.
+pub fn shape(value: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+    if memory::index(value)?.is_some() {
+        return Ok(vec![count(value, "shape", "ShapeError", "its size")?]);
+    }
+    items(value, "shape", "a sequence of integers, one size per axis")?
+        .iter()
+        .enumerate()
+        .map(|(axis, size)| {
+            count(
+                size,
+                "shape",
+                "ShapeError",
+                &format!("the size of axis {axis}"),
+            )
+        })
+        .collect()
+}
+
+/// An index into an array, one entry per axis.
+fn entries(value: &Bound<'_, PyAny>, name: &str, what: &str) -> PyResult<Entries> {
+    items(value, name, "a sequence of integers, one index per axis")?
+        .iter()
+        .enumerate()
+        .map(|(axis, entry)| {
+            count(
+                entry,
+                name,
+                "ArgumentValueError",
+                &format!("the {what} along axis {axis}"),
+            )
+        })
+        .collect()
+}
+
+fn boundary(value: &Bound<'_, PyAny>, name: &str, unit: &str) -> PyResult<usize> {
+    let boundary = count(
+        value,
+        name,
+        "ArgumentValueError",
+        &format!("the number of {unit}"),
+    )?;
+    if boundary == 0 {
+        let message =
+            format!("{name}: the number of {unit} is 0; it must be 1 (no alignment) or more");
+        return Err(raise(value.py(), "ArgumentValueError", message));
+    }
+    Ok(boundary)
+}
+
+/// Points around the compute domain: per axis one integer for both sides or a pair.
+pub fn halo(value: &Bound<'_, PyAny>) -> PyResult<Vec<(usize, usize)>> {
+    const EXPECTED: &str = "a sequence with an integer or a pair of integers per axis";
+    let points = |entry: &Bound<'_, PyAny>, axis: usize| {
+        count(
+            entry,
+            "halo",
+            "ArgumentValueError",
+            &format!("the number of points along axis {axis}"),
+        )
+    };
+    items(value, "halo", EXPECTED)?
+        .iter()
+        .enumerate()
+        .map(|(axis, entry)| {
+            if entry.is_instance_of::<PyBool>() || memory::index(entry)?.is_some() {
+                let both = points(entry, axis)?;
+                return Ok((both, both));
+            }
+            match items(entry, "halo", EXPECTED)?.as_slice() {
+                [lower, upper] => Ok((points(lower, axis)?, points(upper, axis)?)),
+                pair => {
+                    let message = format!(
+                        "halo: axis {axis} has {} entries, {}; expected an integer or a pair (lower, upper)",
+                        pair.len(),
+                        shown(entry)
+                    );
+                    Err(raise(value.py(), "ArgumentValueError", message))
+                }
+            }
+        })
+        .collect()
+}
+
+/// Labels of axes: a sequence of them, or a string of labels of one character.
+pub fn dims(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Dim>> {
+    let py = value.py();
+    let mut dims = Vec::new();
+    let mut add = |label: &str| {
+        let Ok(dim) = label.parse::<Dim>() else {
+            let message = format!(
+                "{name}: '{label}' is no label of an axis; expected 'I', 'J', 'K', or '0', '1', ... for data dimensions"
+            );
+            return Err(raise(py, "DimensionsError", message));
+        };
+        if dims.contains(&dim) {
+            return Err(raise(
+                py,
+                "DimensionsError",
+                format!("{name}: '{label}' is given twice in {}", shown(value)),
+            ));
+        }
+        dims.push(dim);
+        Ok(())
+    };
+    if let Ok(text) = value.cast::<PyString>() {
+        text.to_str()?
+            .chars()
+            .try_for_each(|label| add(label.encode_utf8(&mut [0; 4])))?;
+    } else {
+        for label in items(value, name, "labels such as ('I', 'J', 'K') or \"IJK\"")? {
+            // What names an axis may be an object whose text is its label, such as the axes of gtscript.
+            add(&label.str()?.to_string_lossy())?;
+        }
+    }
+    Ok(dims)
+}
+
+fn layout<'py>(value: Bound<'py, PyAny>, key: &str) -> PyResult<LayoutChoice<'py>> {
+    if value.is_callable() {
+        return Ok(if key == "layout" {
+            LayoutChoice::OfDims(value)
+        } else {
+            LayoutChoice::OfCount(value)
+        });
+    }
+    permutation(&value, key).map(LayoutChoice::Permutation)
+}
+
+/// The entries of a layout; whether they are a permutation is not known here.
+pub fn permutation(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<usize>> {
+    items(
+        value,
+        name,
+        "a permutation of the axes such as (2, 1, 0), or a callable that returns one",
+    )?
+    .iter()
+    .enumerate()
+    .map(|(axis, entry)| count(entry, name, "LayoutError", &format!("entry {axis}")))
+    .collect()
+}
+
+fn preset_of(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Preset> {
+    let Ok(text) = value.cast::<PyString>() else {
+        let message = format!(
+            "{name}: expected the name of a preset, got {} ({})",
+            shown(value),
+            type_name(value)
+        );
+        return Err(raise(value.py(), "ArgumentTypeError", message));
+    };
+    Preset::find(text.to_str()?)
+        .map_err(|error| raise(value.py(), "PresetError", format!("{name}: {error}")))
+}
+
+fn device(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Device> {
+    match value.extract::<&str>().ok() {
+        Some("cpu") => Ok(Device::Host),
+        Some("gpu") => Ok(Device::Gpu),
+        _ => {
+            let message = format!(
+                "{name}: expected None, 'cpu' or 'gpu', got {}",
+                shown(value)
+            );
+            Err(raise(value.py(), "ArgumentValueError", message))
+        }
+    }
+}
+
+fn gpu(value: &Bound<'_, PyAny>) -> PyResult<Device> {
+    match value.extract::<bool>() {
+        Ok(true) => Ok(Device::Gpu),
+        Ok(false) => Ok(Device::Host),
+        Err(_) => {
+            let message = format!(
+                "gpu: expected True or False, got {} ({})",
+                shown(value),
+                type_name(value)
+            );
+            Err(raise(value.py(), "ArgumentTypeError", message))
+        }
+    }
+}
+
+/// `managed` says who keeps a host and a device copy equal; host memory alone has nothing to keep equal.
+fn managed(value: &Bound<'_, PyAny>) -> PyResult<()> {
+    let known = match value.cast::<PyBool>() {
+        Ok(flag) => !flag.is_true(),
+        Err(_) => matches!(value.extract::<&str>(), Ok("gt4py" | "cuda")),
+    };
+    if known {
+        return Ok(());
+    }
+    let message = format!(
+        "managed: expected None, False, 'gt4py' or 'cuda', got {}",
+        shown(value)
+    );
+    Err(raise(value.py(), "ArgumentValueError", message))
+}
+
+/// An element type with the data dimensions it carries, as `(float, (3,))` does.
+pub struct Element<'py> {
+    pub dtype: Bound<'py, PyArrayDescr>,
+    pub data_shape: Vec<usize>,
+}
+
+/// Reads a dtype: anything `numpy.dtype` takes that is a number or a boolean in the machine's byte order.
+pub fn element<'py>(value: &Bound<'py, PyAny>) -> PyResult<Element<'py>> {
+    let py = value.py();
+    let dtype = memory::numpy(py)?
+        .getattr("dtype")?
+        .call1((value,))
+        .map_err(|error| {
+            let message = format!(
+                "dtype: {} is no element type; {}",
+                shown(value),
+                error.value(py)
+            );
+            raise(py, "DTypeError", message)
+        })?;
+    let dtype = dtype.cast_into::<PyArrayDescr>()?;
+    let element = Element {
+        data_shape: dtype.shape(),
+        dtype: dtype.base(),
+    };
+    check_dtype(&element.dtype, "dtype")?;
+    Ok(element)
+}
+
+/// Refuses elements that are no plain numbers.
+pub fn check_dtype(dtype: &Bound<'_, PyArrayDescr>, name: &str) -> PyResult<()> {
+    let supported = match dtype.kind() {
+        b'b' => true,
+        b'i' | b'u' => dtype.itemsize() <= 8,
+        b'f' => dtype.itemsize() <= 8,
+        b'c' => dtype.itemsize() <= 16,
+        _ => false,
+    };
+    let reason = if !supported {
+        "storages hold booleans, integers, and floats and complex numbers of up to 64 bits per part"
+    } else if dtype.is_native_byteorder() == Some(false) {
+        "its bytes are swapped; convert it with .astype(dtype.newbyteorder('='))"
+    } else {
+        return Ok(());
+    };
+    let message = format!(
+        "{name}: elements of type {} are not supported: {reason}",
+        shown(dtype)
+    );
+    Err(raise(dtype.py(), "DTypeError", message))
+}
+
+/// Refuses whatever is not on the host.
+pub fn check_device(py: Python<'_>, device: Device, asked_by: &str) -> PyResult<()> {
+    match device {
+        Device::Host => Ok(()),
+        Device::Gpu => {
+            let message = format!(
+                "{asked_by}: this version of fieldstone supports no device, host memory only; leave it out, or give \
+                 device='cpu' to get host memory"
+            );
+            Err(raise(py, "DeviceError", message))
+        }
+    }
+}
+
+/// The labels as Python objects.
+pub fn dims_tuple<'py>(py: Python<'py>, dims: &[Dim]) -> PyResult<Bound<'py, PyTuple>> {
+    PyTuple::new(py, dims.iter().map(Dim::to_string))
+}

@@ -1,0 +1,326 @@
+//! From what the user gave to what is allocated: the preset, then the data or template, then the fallback.
+
+use fieldstone_storage::{Dim, Layout};
+use numpy::{PyArrayDescr, dtype};
+use pyo3::prelude::*;
+
+use super::axes::{self, Axes};
+use super::foreign::Foreign;
+use super::parameters::{self, Alignment, Device, Element, LayoutChoice, Parameters, check_device};
+use crate::errors::raise;
+
+/// Everything that is to be known of a storage before it exists.
+pub struct Resolved<'py> {
+    pub shape: Vec<usize>,
+    pub dtype: Bound<'py, PyArrayDescr>,
+    pub axes: Axes,
+    pub layout: Layout,
+    /// In bytes.
+    pub alignment: usize,
+}
+
+/// Looks up each parameter; `template` is the data a storage is made from or like.
+pub fn resolve<'py>(
+    py: Python<'py>,
+    parameters: &Parameters<'py>,
+    element: Option<Element<'py>>,
+    template: Option<&Foreign<'py>>,
+) -> PyResult<Resolved<'py>> {
+    check_devices(py, parameters)?;
+    let data_shape = element
+        .as_ref()
+        .map_or(&[][..], |element| &element.data_shape)
+        .to_vec();
+    let dtype = match (&element, template) {
+        (Some(element), _) => element.dtype.clone(),
+        (None, Some(template)) => template.dtype.clone(),
+        (None, None) => dtype::<f64>(py),
+    };
+    let shape = resolve_shape(py, parameters, &data_shape, template)?;
+    let ndim = shape.len();
+    let dims = resolve_dims(py, parameters, &data_shape, ndim, template)?;
+
+    let origin = match &parameters.default_origin {
+        Some(origin) => {
+            let origin = if parameters.axes_of_three {
+                of_three(origin, dims.as_deref())
+            } else {
+                None
+            }
+            .unwrap_or_else(|| padded(origin, data_shape.len(), ndim, 0));
+            Some(per_axis(py, origin, ndim, "default_origin")?)
+        }
+        None => None,
+    };
+    let template_axes = template
+        .map(|template| &template.axes)
+        .filter(|axes| axes.halo.len() == ndim);
+    let halo = match (&parameters.halo, &origin, template_axes) {
+        (Some(halo), ..) => per_axis(
+            py,
+            padded(halo, data_shape.len(), ndim, (0, 0)),
+            ndim,
+            "halo",
+        )?,
+        (None, Some(origin), _) => origin.iter().map(|&lower| (lower, 0)).collect(),
+        (None, None, Some(axes)) => axes.halo.clone(),
+        (None, None, None) => vec![(0, 0); ndim],
+    };
+    check_halo(
+        py,
+        &halo,
+        &shape,
+        if parameters.halo.is_none() {
+            "default_origin"
+        } else {
+            "halo"
+        },
+    )?;
+    let lower: Vec<usize> = halo.iter().map(|&(lower, _)| lower).collect();
+    let aligned_index = match (&parameters.aligned_index, &origin, template_axes) {
+        (Some(index), ..) => per_axis(
+            py,
+            padded(index, data_shape.len(), ndim, 0),
+            ndim,
+            "aligned_index",
+        )?,
+        (None, Some(origin), _) => origin.clone(),
+        (None, None, Some(axes)) if parameters.halo.is_none() => axes.aligned_index.clone(),
+        _ => lower.clone(),
+    };
+    check_inside(py, &aligned_index, &shape, "aligned_index")?;
+    let explicit_origin = match origin {
+        Some(origin) => Some(origin).filter(|origin| *origin != lower),
+        None if parameters.halo.is_none() => {
+            template_axes.and_then(|axes| axes.explicit_origin.clone())
+        }
+        None => None,
+    };
+    if let Some(origin) = &explicit_origin {
+        check_inside(py, origin, &shape, "default_origin")?;
+    }
+
+    let layout = resolve_layout(py, parameters, dims.as_deref(), ndim, template)?;
+    let itemsize = numpy::PyArrayDescrMethods::itemsize(&dtype);
+    let alignment = match (parameters.alignment, &parameters.defaults, template) {
+        (Some(Alignment::Bytes(bytes)), ..) => bytes,
+        (Some(Alignment::Elements(1)), ..) => 1,
+        (Some(Alignment::Elements(elements)), ..) => {
+            elements.checked_mul(itemsize).ok_or_else(|| {
+                raise(
+                    py,
+                    "ArgumentValueError",
+                    format!("alignment: {elements} elements are too many"),
+                )
+            })?
+        }
+        (None, Some(preset), _) => preset.alignment,
+        (None, None, Some(template)) => template.alignment,
+        (None, None, None) => 1,
+    };
+    Ok(Resolved {
+        shape,
+        dtype,
+        axes: Axes {
+            dims,
+            halo,
+            explicit_origin,
+            aligned_index,
+        },
+        layout,
+        alignment,
+    })
+}
+
+fn check_devices(py: Python<'_>, parameters: &Parameters<'_>) -> PyResult<()> {
+    match (parameters.device, &parameters.defaults) {
+        (Some(device), _) => check_device(py, device, "device='gpu'"),
+        (None, Some(preset)) if preset.device != "cpu" => {
+            check_device(py, Device::Gpu, "the preset is for a device")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn resolve_shape(
+    py: Python<'_>,
+    parameters: &Parameters<'_>,
+    data_shape: &[usize],
+    template: Option<&Foreign<'_>>,
+) -> PyResult<Vec<usize>> {
+    let mut shape = match (&parameters.shape, template) {
+        (Some(shape), _) => {
+            let shape = if parameters.axes_of_three {
+                of_three(shape, parameters.dims.as_deref())
+            } else {
+                None
+            }
+            .unwrap_or_else(|| shape.clone());
+            if let Some(template) = template.filter(|template| template.view.shape() != shape) {
+                let message = format!(
+                    "shape: {shape:?} was given, but the data has shape {:?}; leave one out",
+                    template.view.shape()
+                );
+                return Err(raise(py, "ShapeError", message));
+            }
+            shape
+        }
+        (None, Some(template)) => template.view.shape().to_vec(),
+        (None, None) => {
+            let message = "shape: neither a shape nor data was given; one of them is needed";
+            return Err(raise(py, "ShapeError", message));
+        }
+    };
+    shape.extend_from_slice(data_shape);
+    Ok(shape)
+}
+
+fn resolve_dims(
+    py: Python<'_>,
+    parameters: &Parameters<'_>,
+    data_shape: &[usize],
+    ndim: usize,
+    template: Option<&Foreign<'_>>,
+) -> PyResult<Option<Vec<Dim>>> {
+    let Some(dims) = &parameters.dims else {
+        return match template {
+            Some(template) => Ok(template
+                .labels(py)?
+                .filter(|dims| dims.len() == ndim)
+                .map(<[Dim]>::to_vec)),
+            None => Ok(None),
+        };
+    };
+    let mut dims = dims.clone();
+    if dims.len() + data_shape.len() == ndim {
+        let first = dims
+            .iter()
+            .filter(|dim| matches!(dim, Dim::Data(_)))
+            .count();
+        dims.extend((first..first + data_shape.len()).map(|number| Dim::Data(number as u32)));
+    }
+    if dims.len() != ndim {
+        let message = format!(
+            "dims: {} has {} labels, but the shape has {ndim} axes; give one label per axis",
+            axes::show(&dims),
+            dims.len()
+        );
+        return Err(raise(py, "DimensionsError", message));
+    }
+    if let Some(own) = template
+        .and_then(|template| template.axes.dims.as_deref())
+        .filter(|own| *own != dims)
+    {
+        let message = format!(
+            "dims: {} was given, but the data says that its axes are {}; leave dims out, or transpose the data",
+            axes::show(&dims),
+            axes::show(own)
+        );
+        return Err(raise(py, "DimensionsError", message));
+    }
+    Ok(Some(dims))
+}
+
+/// Entries for I, J, K reduced to those of the labels; `None` if that is not what `entries` are.
+fn of_three<T: Copy>(entries: &[T], dims: Option<&[Dim]>) -> Option<Vec<T>> {
+    let dims = dims?;
+    if entries.len() != 3 || dims.len() >= 3 {
+        return None;
+    }
+    dims.iter()
+        .map(|dim| match dim {
+            Dim::I => Some(entries[0]),
+            Dim::J => Some(entries[1]),
+            Dim::K => Some(entries[2]),
+            Dim::Data(_) => None,
+        })
+        .collect()
+}
+
+/// Adds entries for the data dimensions that the dtype carries, where they were not given.
+fn padded<T: Copy>(entries: &[T], carried: usize, ndim: usize, entry: T) -> Vec<T> {
+    let mut entries = entries.to_vec();
+    if entries.len() + carried == ndim {
+        entries.resize(ndim, entry);
+    }
+    entries
+}
+
+fn per_axis<T>(py: Python<'_>, entries: Vec<T>, ndim: usize, name: &str) -> PyResult<Vec<T>> {
+    if entries.len() == ndim {
+        return Ok(entries);
+    }
+    let message = format!(
+        "{name}: {} entries were given for {ndim} axes; give one per axis",
+        entries.len()
+    );
+    Err(raise(py, "ArgumentValueError", message))
+}
+
+/// Refuses a halo that leaves no place for a domain.
+pub fn check_halo(
+    py: Python<'_>,
+    halo: &[(usize, usize)],
+    shape: &[usize],
+    name: &str,
+) -> PyResult<()> {
+    for (axis, (&(lower, upper), &size)) in halo.iter().zip(shape).enumerate() {
+        if lower.checked_add(upper).is_none_or(|points| points > size) {
+            let message = format!(
+                "{name}: {lower} points below and {upper} above the domain do not fit along axis {axis}, which has \
+                 {size} points"
+            );
+            return Err(raise(py, "ArgumentValueError", message));
+        }
+    }
+    Ok(())
+}
+
+fn check_inside(py: Python<'_>, index: &[usize], shape: &[usize], name: &str) -> PyResult<()> {
+    for (axis, (&index, &size)) in index.iter().zip(shape).enumerate() {
+        if index > size {
+            let message =
+                format!("{name}: index {index} is outside axis {axis}, which has {size} points");
+            return Err(raise(py, "ArgumentValueError", message));
+        }
+    }
+    Ok(())
+}
+
+fn resolve_layout(
+    py: Python<'_>,
+    parameters: &Parameters<'_>,
+    dims: Option<&[Dim]>,
+    ndim: usize,
+    template: Option<&Foreign<'_>>,
+) -> PyResult<Layout> {
+    let labels = || dims.map_or_else(|| Dim::defaults(ndim), <[Dim]>::to_vec);
+    let permutation = match (&parameters.layout, &parameters.defaults, template) {
+        (Some(LayoutChoice::Permutation(permutation)), ..) => permutation.clone(),
+        (Some(LayoutChoice::OfDims(callable)), ..) => parameters::permutation(
+            &callable.call1((parameters::dims_tuple(py, &labels())?,))?,
+            "layout",
+        )?,
+        (Some(LayoutChoice::OfCount(callable)), ..) => {
+            parameters::permutation(&callable.call1((ndim,))?, "layout_map")?
+        }
+        (None, Some(preset), _) => {
+            return preset
+                .layout(&labels())
+                .map_err(|error| raise(py, "DimensionsError", error.to_string()));
+        }
+        (None, None, Some(template)) if template.view.shape().len() == ndim => {
+            return Ok(template.view.layout());
+        }
+        _ => return Ok(Layout::c(ndim)),
+    };
+    if permutation.len() != ndim {
+        let message = format!(
+            "layout: {permutation:?} has {} entries, but the shape has {ndim} axes; give a permutation of 0..{}",
+            permutation.len(),
+            ndim.saturating_sub(1)
+        );
+        return Err(raise(py, "LayoutError", message));
+    }
+    Layout::new(permutation).map_err(|error| raise(py, "LayoutError", format!("layout: {error}")))
+}

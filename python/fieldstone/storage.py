@@ -1,0 +1,309 @@
+"""Storages: arrays that know their dimensions, their halo and how they lie in memory.
+
+`empty`, `zeros`, `ones` and `full` allocate a storage of a shape, their ``_like`` forms one that is like another,
+`storage` copies data, and `as_storage` wraps memory that exists. What lies where is said by keyword arguments, the
+`Parameters`, which all of them take.
+
+A parameter that is not given is looked up: first in the preset that `defaults` names, then in the data or the template,
+then a fallback is taken.
+
+Examples
+--------
+>>> from fieldstone import storage
+>>> field = storage.zeros((70, 70, 40), dims="IJK", halo=(3, 3, 0), defaults="cpu_ifirst")
+>>> field.layout
+(2, 1, 0)
+>>> field.domain_view.shape
+(64, 64, 40)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, SupportsIndex, TypeAlias, TypedDict, Unpack
+
+from fieldstone import _core
+from fieldstone._core import CPUStorage, Storage
+
+__all__ = [
+    "CPUStorage",
+    "Parameters",
+    "Storage",
+    "as_storage",
+    "asstorage",
+    "empty",
+    "empty_like",
+    "full",
+    "full_like",
+    "ones",
+    "ones_like",
+    "storage",
+    "zeros",
+    "zeros_like",
+]
+
+Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
+Dims: TypeAlias = str | Sequence[str]
+Halo: TypeAlias = Sequence[SupportsIndex | Sequence[SupportsIndex]]
+
+
+class Parameters(TypedDict, total=False):
+    """Keyword arguments of every function that makes a storage; ``None`` is the same as leaving one out.
+
+    Attributes
+    ----------
+    aligned_index : sequence of int
+        Index of the point whose address is aligned. Fallback: the lower halo.
+    alignment_size : int
+        The address of that point, and of the points beside it in every line along the axis with the smallest stride, is
+        a multiple of this many bytes. Fallback: 1, no alignment.
+    defaults : str
+        Name of a preset for layout, alignment and device: ``"C"`` and ``"F"`` as in NumPy; by the meaning of the axes,
+        whatever their order, ``"debug"``, ``"numpy"`` and ``"cpu_kfirst"`` (K contiguous), ``"cpu_ifirst"`` and
+        ``"gpu"`` (I contiguous). Aliases: ``"gtx86"``, ``"gt:cpu_kfirst"``; ``"gtmc"``, ``"gt:cpu_ifirst"``;
+        ``"gtcuda"``, ``"gt:gpu"``, ``"cuda"``.
+    device : {"cpu", "gpu"}
+        Where to allocate. This version knows host memory only, and raises `~fieldstone.errors.DeviceError` for
+        ``"gpu"``.
+    dims : str or sequence of str
+        Labels of the axes: ``"I"``, ``"J"``, ``"K"``, and ``"0"``, ``"1"``, ... for data dimensions. Without labels the
+        axes are known by position only, and presets take them for I, J, K, 0, 1, ...
+    halo : sequence of int or of (int, int)
+        Points below and above the compute domain along each axis; one integer means both sides. Fallback: none.
+    layout : sequence of int or callable
+        The order of the strides: the axis with entry 0 has the largest one, the axis with the largest entry the
+        smallest. A callable is called with the labels and returns the layout. Fallback: C order.
+    managed : {None, False, "gt4py", "cuda"}
+        Who keeps the copies on host and device equal; has no effect on storages in host memory.
+    alignment : int
+        First draft of `alignment_size`, in elements.
+    axes : str or sequence of str
+        First draft of `dims`. A shape and an origin of three entries for I, J and K are then reduced to the axes given.
+    default_origin : sequence of int
+        Where the compute domain begins in a call that does not say otherwise. Also `aligned_index` and the lower halo,
+        if those are not given.
+    default_parameters : str
+        First draft of `defaults`.
+    gpu : bool
+        First draft of `device`.
+    layout_map : sequence of int or callable
+        First draft of `layout`; a callable is called with the number of axes.
+
+    Raises
+    ------
+    fieldstone.errors.ArgumentTypeError, fieldstone.errors.ArgumentValueError
+        The base classes of what is raised for a wrong argument; they are a `TypeError` and a `ValueError`.
+    """
+
+    aligned_index: Sequence[SupportsIndex] | None
+    alignment_size: SupportsIndex | None
+    defaults: str | None
+    device: Literal["cpu", "gpu"] | None
+    dims: Dims | None
+    halo: Halo | None
+    layout: Sequence[SupportsIndex] | Callable[[tuple[str, ...]], Sequence[int]] | None
+    managed: Literal[False, "gt4py", "cuda"] | None
+    alignment: SupportsIndex | None
+    axes: Dims | None
+    default_origin: Sequence[SupportsIndex] | None
+    default_parameters: str | None
+    gpu: bool | None
+    layout_map: Sequence[SupportsIndex] | Callable[[int], Sequence[int]] | None
+
+
+def empty(shape: Shape, dtype: Any = None, **parameters: Unpack[Parameters]) -> Storage:
+    """Allocate a storage with undefined values.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+        Number of points along each axis, halo included.
+    dtype : dtype_like, default float64
+        Type of the elements. A pair such as ``(float, (3,))`` adds data dimensions to the shape.
+    **parameters
+        See `Parameters`.
+    """
+    return _core.allocate("empty", shape, dtype, None, parameters)
+
+
+def zeros(shape: Shape, dtype: Any = None, **parameters: Unpack[Parameters]) -> Storage:
+    """Allocate a storage filled with 0.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+        Number of points along each axis, halo included.
+    dtype : dtype_like, default float64
+        Type of the elements. A pair such as ``(float, (3,))`` adds data dimensions to the shape.
+    **parameters
+        See `Parameters`.
+    """
+    return _core.allocate("zeros", shape, dtype, 0, parameters)
+
+
+def ones(shape: Shape, dtype: Any = None, **parameters: Unpack[Parameters]) -> Storage:
+    """Allocate a storage filled with 1.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+        Number of points along each axis, halo included.
+    dtype : dtype_like, default float64
+        Type of the elements. A pair such as ``(float, (3,))`` adds data dimensions to the shape.
+    **parameters
+        See `Parameters`.
+    """
+    return _core.allocate("ones", shape, dtype, 1, parameters)
+
+
+def full(
+    shape: Shape, fill_value: Any = None, dtype: Any = None, *, value: Any = None, **parameters: Unpack[Parameters]
+) -> Storage:
+    """Allocate a storage filled with one value.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+        Number of points along each axis, halo included.
+    fill_value : number
+        What every element is set to.
+    dtype : dtype_like, default float64
+        Type of the elements. A pair such as ``(float, (3,))`` adds data dimensions to the shape.
+    value : number
+        First draft of `fill_value`.
+    **parameters
+        See `Parameters`.
+    """
+    return _core.allocate("full", shape, dtype, _core.one_value("full", fill_value, value), parameters)
+
+
+def empty_like(data: Any, dtype: Any = None, **parameters: Unpack[Parameters]) -> Storage:
+    """Allocate a storage like another, with undefined values.
+
+    Parameters
+    ----------
+    data : storage or array_like
+        What the shape, and every parameter not given, are taken from.
+    dtype : dtype_like, optional
+        Type of the elements; that of `data` if not given.
+    **parameters
+        See `Parameters`.
+    """
+    return _core.allocate_like("empty_like", data, dtype, None, parameters)
+
+
+def zeros_like(data: Any, dtype: Any = None, **parameters: Unpack[Parameters]) -> Storage:
+    """Allocate a storage like another, filled with 0.
+
+    Parameters
+    ----------
+    data : storage or array_like
+        What the shape, and every parameter not given, are taken from.
+    dtype : dtype_like, optional
+        Type of the elements; that of `data` if not given.
+    **parameters
+        See `Parameters`.
+    """
+    return _core.allocate_like("zeros_like", data, dtype, 0, parameters)
+
+
+def ones_like(data: Any, dtype: Any = None, **parameters: Unpack[Parameters]) -> Storage:
+    """Allocate a storage like another, filled with 1.
+
+    Parameters
+    ----------
+    data : storage or array_like
+        What the shape, and every parameter not given, are taken from.
+    dtype : dtype_like, optional
+        Type of the elements; that of `data` if not given.
+    **parameters
+        See `Parameters`.
+    """
+    return _core.allocate_like("ones_like", data, dtype, 1, parameters)
+
+
+def full_like(
+    data: Any, fill_value: Any = None, dtype: Any = None, *, value: Any = None, **parameters: Unpack[Parameters]
+) -> Storage:
+    """Allocate a storage like another, filled with one value.
+
+    Parameters
+    ----------
+    data : storage or array_like
+        What the shape, and every parameter not given, are taken from.
+    fill_value : number
+        What every element is set to.
+    dtype : dtype_like, optional
+        Type of the elements; that of `data` if not given.
+    value : number
+        First draft of `fill_value`.
+    **parameters
+        See `Parameters`.
+    """
+    return _core.allocate_like("full_like", data, dtype, _core.one_value("full_like", fill_value, value), parameters)
+
+
+def as_storage(
+    data: Any = None,
+    device_data: Any = None,
+    *,
+    shape: Shape | None = None,
+    sync_state: Any = None,
+    **parameters: Unpack[Parameters],
+) -> Storage:
+    """Wrap memory that exists in a storage, without a copy.
+
+    The storage keeps `data` alive. Parameters that contradict the memory are an error: its layout, alignment and type
+    are what they are.
+
+    Parameters
+    ----------
+    data : storage, array, or object of the data interface
+        A storage, an object with ``__gt_data_interface__``, or whatever `numpy.asarray` takes without a copy. Without
+        data, a storage of `shape` with undefined values is allocated.
+    shape : int or sequence of int, optional
+        Needed without data; if given with it, it must be that of the data.
+    device_data, sync_state
+        For storages with a device copy, which this version does not have.
+    **parameters
+        See `Parameters`.
+
+    Raises
+    ------
+    fieldstone.errors.ArgumentTypeError
+        If `data` has no memory that can be used as it is, such as a list.
+    """
+    return _core.storage("as_storage", data, device_data, None, False, sync_state, {**parameters, "shape": shape})
+
+
+asstorage = as_storage
+
+
+def storage(
+    data: Any = None,
+    device_data: Any = None,
+    *,
+    shape: Shape | None = None,
+    dtype: Any = None,
+    copy: bool = True,
+    sync_state: Any = None,
+    **parameters: Unpack[Parameters],
+) -> Storage:
+    """Allocate a storage with a copy of data, or wrap the data.
+
+    Parameters
+    ----------
+    data : storage or array_like
+        What the values, and every parameter not given, are taken from.
+    shape : int or sequence of int, optional
+        Needed without data, and only with ``copy=False``; if given with data, it must be that of the data.
+    dtype : dtype_like, optional
+        Type of the elements; that of `data` if not given.
+    copy : bool, default True
+        If false, the same as `as_storage`.
+    device_data, sync_state
+        For storages with a device copy, which this version does not have.
+    **parameters
+        See `Parameters`.
+    """
+    return _core.storage("storage", data, device_data, dtype, copy, sync_state, {**parameters, "shape": shape})
