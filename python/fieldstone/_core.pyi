@@ -141,3 +141,24 @@ def storage(
     /,
 ) -> CPUStorage: ...
 def restore(values: npt.NDArray[Any], order: Sequence[int], parameters: Mapping[str, Any], /) -> CPUStorage: ...
+
+# definition.rs
+
+class Definition:
+    @property
+    def name(self) -> str: ...
+    @property
+    def parameters(self) -> list[str]: ...
+    @property
+    def warnings(self) -> list[dict[str, Any]]: ...
+
+def define(
+    name: str,
+    source: tuple[str, str, int, int],
+    parameters: Sequence[tuple[str, tuple[str, ...], Any, bool]],
+    scopes: Sequence[Mapping[str, Any]],
+    externals: Mapping[str, Any],
+    dtypes: Mapping[str, str],
+    literal_int_precision: int | None = None,
+    literal_float_precision: int | None = None,
+) -> Definition: ...

@@ -1,4 +1,5 @@
 //! The extension module `fieldstone._core`: one file per concept it binds.
+mod definition;
 mod errors;
 mod interface;
 mod jit;
@@ -11,6 +12,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    definition::register(module)?;
     interface::register(module)?;
     storage::register(module)?;
     threads::register(module)

@@ -1,1 +1,29 @@
-//! Placeholder
+//! gtscript text to checked stencil IR.
+//!
+//! Data flows downwards:
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`definition`] | what a stencil is made from: text, parameters, values of free names |
+//! | [`names`] | which free names a text has, so that the host language can look them up |
+//! | [`rule`] | every error this crate reports, with its code and family |
+//! | `syntax` | text to syntax tree |
+//! | `lower` | syntax tree to IR: names resolved, functions inlined, compile-time conditions decided |
+//! | `check` | what the IR must not do: races, overlapping intervals |
+//!
+//! The crate knows Python's syntax but no Python object; [`compile`] is the whole of it.
+mod check;
+mod constant;
+pub mod definition;
+mod keyword;
+mod lower;
+pub mod names;
+pub mod rule;
+mod suggest;
+mod syntax;
+
+pub use definition::{
+    Definition, Environment, Function, FunctionId, Parameter, ParameterKind, Value,
+};
+pub use keyword::Keyword;
+pub use lower::compile;

@@ -2,6 +2,8 @@
 //!
 //! Rendering to text is apart, in [`Diagnostic::render`].
 
+mod render;
+
 use crate::source::{SourceMap, Span};
 
 /// What a diagnostic is about; each code has one meaning for ever.
@@ -104,9 +106,18 @@ impl Diagnostic {
         self
     }
 
-    /// The diagnostic as text: file, line, source lines with carets, and help.
-    pub fn render(&self, _sources: &SourceMap) -> String {
-        format!("{}: {}", self.code, self.message)
+    /// The diagnostic as text: code, message, file, line and column, the source lines with marks under every place, and help.
+    ///
+    /// ```text
+    /// error[FS0101]: name `lpa` is not defined
+    ///   --> diffusion.py:12:15
+    ///    |
+    /// 12 |         out = lpa[1, 0, 0] + inp
+    ///    |               ^^^
+    ///    = help: did you mean `lap`?
+    /// ```
+    pub fn render(&self, sources: &SourceMap) -> String {
+        render::render(self, sources)
     }
 }
 
@@ -123,7 +134,7 @@ impl std::fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (n, diagnostic) in self.diagnostics.iter().enumerate() {
             if n > 0 {
-                writeln!(f)?;
+                f.write_str("\n\n")?;
             }
             f.write_str(&diagnostic.render(&self.sources))?;
         }

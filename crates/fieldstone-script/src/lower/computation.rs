@@ -1,0 +1,382 @@
+//! `with computation(…), interval(…)`.
+
+use fieldstone_stencil::ir::{Computation, Literal, Order, Section};
+use fieldstone_stencil::{Bound, Interval, Level, Span};
+use ruff_python_ast::{Expr, ExprCall, Stmt, StmtFunctionDef, StmtIf, StmtWith};
+use ruff_text_size::Ranged;
+
+use super::{Lowering, Reported};
+use crate::definition::Value;
+use crate::keyword::Keyword;
+use crate::{constant, rule};
+
+const FORM: &str = "write `with computation(PARALLEL), interval(...):`";
+
+/// What the items of a `with` say.
+#[derive(Default)]
+struct Items {
+    order: Option<(Order, Span)>,
+    interval: Option<(Interval, Span)>,
+}
+
+impl Lowering<'_> {
+    /// Lowers the body of the definition.
+    pub(super) fn stencil_body(&mut self, function: &StmtFunctionDef) {
+        self.control(&function.body);
+        if self.stencil.computations.is_empty() && self.diagnostics.is_empty() {
+            let span = self.span(&function.name);
+            self.report(
+                rule::EMPTY_STENCIL
+                    .at(
+                        span,
+                        format!("stencil `{}` computes nothing", function.name),
+                    )
+                    .with_help(FORM),
+            );
+        }
+    }
+
+    /// Statements that choose what is computed, outside of every computation.
+    fn control(&mut self, statements: &[Stmt]) {
+        for statement in statements {
+            match statement {
+                Stmt::With(with) => self.computation(with),
+                Stmt::If(branch) => {
+                    if let Ok(chosen) = self.chosen(branch) {
+                        self.control(chosen);
+                    }
+                }
+                other if self.declaration(other) => {}
+                other => {
+                    let span = self.span(other);
+                    self.report(
+                        rule::OUTSIDE_COMPUTATION
+                            .at(span, "a statement stands outside of every computation")
+                            .with_help(format!("{FORM} above it and indent it")),
+                    );
+                }
+            }
+        }
+    }
+
+    /// Statements that may stand anywhere and compute nothing: docstrings, `pass`, imports, `compile_assert`.
+    pub(super) fn declaration(&mut self, statement: &Stmt) -> bool {
+        match statement {
+            Stmt::Pass(_) => true,
+            Stmt::Expr(expression) => match expression.value.as_ref() {
+                Expr::StringLiteral(_) | Expr::EllipsisLiteral(_) => true,
+                Expr::Call(call) => self.compile_assert(call),
+                _ => false,
+            },
+            Stmt::ImportFrom(import) => {
+                self.import(import);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The statements of the branch that a compile-time condition chooses.
+    fn chosen<'a>(&mut self, branch: &'a StmtIf) -> Result<&'a [Stmt], Reported> {
+        if self.decide(&branch.test)? {
+            return Ok(&branch.body);
+        }
+        for clause in &branch.elif_else_clauses {
+            match &clause.test {
+                Some(test) if !self.decide(test)? => {}
+                _ => return Ok(&clause.body),
+            }
+        }
+        Ok(&[])
+    }
+
+    /// The value of a condition outside of every computation, which must be known at compile time.
+    fn decide(&mut self, test: &Expr) -> Result<bool, Reported> {
+        let condition = self.expression(test)?;
+        match constant::value(&condition) {
+            Some(literal) => Ok(constant::truth(literal)),
+            None => {
+                let span = self.span(test);
+                Err(self.report(
+                    rule::NOT_CONSTANT
+                        .at(span, "a condition outside of every computation must be known at compile time")
+                        .with_help("test externals here; test fields and scalar parameters inside of `with computation(…), interval(…)`"),
+                ))
+            }
+        }
+    }
+
+    fn computation(&mut self, with: &StmtWith) {
+        let Ok(items) = self.items(with, Items::default()) else {
+            return;
+        };
+        let header = self.header(with);
+        let Some((order, span)) = items.order else {
+            self.report(
+                rule::WITH
+                    .at(header, "this `with` names no computation")
+                    .with_help(FORM),
+            );
+            return;
+        };
+        let mut computation = Computation {
+            order,
+            sections: Vec::new(),
+            span,
+        };
+        match items.interval {
+            Some((interval, span)) => self.section(&mut computation, interval, span, &with.body),
+            None => self.intervals(&mut computation, &with.body, header),
+        }
+        if !computation.sections.is_empty() {
+            self.stencil.computations.push(computation);
+        }
+    }
+
+    /// The nested intervals of a computation.
+    fn intervals(&mut self, computation: &mut Computation, statements: &[Stmt], header: Span) {
+        for statement in statements {
+            match statement {
+                Stmt::With(with) => {
+                    let Ok(items) = self.items(with, Items::default()) else {
+                        continue;
+                    };
+                    let span = self.header(with);
+                    match items {
+                        Items {
+                            order: None,
+                            interval: Some((interval, span)),
+                        } => {
+                            self.section(computation, interval, span, &with.body);
+                        }
+                        Items {
+                            order: Some((_, inner)),
+                            ..
+                        } => {
+                            self.report(
+                                rule::WITH
+                                    .at(inner, "a computation inside of a computation")
+                                    .with_secondary(computation.span, "the outer computation")
+                                    .with_help("put the second computation below the first, with the same indentation"),
+                            );
+                        }
+                        Items {
+                            order: None,
+                            interval: None,
+                        } => {
+                            self.report(
+                                rule::WITH
+                                    .at(span, "this `with` names no interval")
+                                    .with_help("write `with interval(...):`"),
+                            );
+                        }
+                    }
+                }
+                Stmt::If(branch) => {
+                    if let Ok(chosen) = self.chosen(branch) {
+                        self.intervals(computation, chosen, header);
+                    }
+                }
+                other if self.declaration(other) => {}
+                other => {
+                    let span = self.span(other);
+                    self.report(
+                        rule::OUTSIDE_COMPUTATION
+                            .at(span, "a statement stands outside of every interval")
+                            .with_secondary(header, "this computation says nothing about levels")
+                            .with_help("add an interval to the computation, `interval(...)` for all levels"),
+                    );
+                }
+            }
+        }
+    }
+
+    fn section(
+        &mut self,
+        computation: &mut Computation,
+        interval: Interval,
+        span: Span,
+        statements: &[Stmt],
+    ) {
+        let body = self.collect(|lowering| lowering.statements(statements));
+        computation.sections.push(Section {
+            interval,
+            body,
+            span,
+        });
+    }
+
+    /// `with …` up to the last item.
+    fn header(&self, with: &StmtWith) -> Span {
+        let start = self.span(with);
+        let end = with.items.last().map_or(start, |item| self.span(item));
+        Span {
+            end: end.end,
+            ..start
+        }
+    }
+
+    fn items(&mut self, with: &StmtWith, mut items: Items) -> Result<Items, Reported> {
+        let mut result = Ok(());
+        for item in &with.items {
+            if let Err(reported) = self.item(&item.context_expr, &mut items) {
+                result = Err(reported);
+            }
+        }
+        result.map(|()| items)
+    }
+
+    fn item(&mut self, item: &Expr, items: &mut Items) -> Result<(), Reported> {
+        let span = self.span(item);
+        let keyword = match item {
+            Expr::Call(call) => match self.resolve(&call.func)? {
+                super::name::Meaning::Value(Value::Keyword(keyword)) => Some((keyword, call)),
+                _ => None,
+            },
+            _ => None,
+        };
+        match keyword {
+            Some((Keyword::Computation, call)) if items.order.is_none() => {
+                items.order = Some((self.order(call)?, span));
+                Ok(())
+            }
+            Some((Keyword::Interval, call)) if items.interval.is_none() => {
+                items.interval = Some((self.interval(call)?, span));
+                Ok(())
+            }
+            Some((Keyword::Computation | Keyword::Interval, _)) => Err(self.report(
+                rule::WITH
+                    .at(
+                        span,
+                        "a `with` has one computation and one interval at most",
+                    )
+                    .with_help(FORM),
+            )),
+            Some((Keyword::Horizontal, _)) => {
+                Err(self.report(rule::REGION.at(span, "horizontal regions are not supported yet")))
+            }
+            _ => Err(self.report(
+                rule::WITH
+                    .at(span, "this is neither `computation(…)` nor `interval(…)`")
+                    .with_help(FORM),
+            )),
+        }
+    }
+
+    fn order(&mut self, call: &ExprCall) -> Result<Order, Reported> {
+        let help =
+            "write `computation(PARALLEL)`, `computation(FORWARD)` or `computation(BACKWARD)`";
+        let (argument, rest) = match call.arguments.args.split_first() {
+            Some((argument, rest)) if rest.is_empty() && call.arguments.keywords.is_empty() => {
+                (argument, rest)
+            }
+            _ => {
+                let span = self.span(call);
+                return Err(self.report(
+                    rule::ORDER
+                        .at(span, "`computation` takes one vertical order")
+                        .with_help(help),
+                ));
+            }
+        };
+        debug_assert!(rest.is_empty());
+        match self.resolve(argument)? {
+            super::name::Meaning::Value(Value::Keyword(Keyword::Order(order))) => Ok(order),
+            _ => {
+                let span = self.span(argument);
+                Err(self.report(
+                    rule::ORDER
+                        .at(span, "this is no vertical order")
+                        .with_help(help),
+                ))
+            }
+        }
+    }
+
+    fn interval(&mut self, call: &ExprCall) -> Result<Interval, Reported> {
+        let span = self.span(call);
+        let interval = match (
+            call.arguments.args.as_ref(),
+            call.arguments.keywords.is_empty(),
+        ) {
+            ([Expr::EllipsisLiteral(_)], true) => Interval::FULL,
+            ([start, end], true) => {
+                let start = self.bound(start, Bound::START);
+                let end = self.bound(end, Bound::END);
+                Interval {
+                    start: start?,
+                    end: end?,
+                }
+            }
+            _ => {
+                return Err(self.report(
+                    rule::INTERVAL
+                        .at(span, "`interval` takes a first level and one past the last, or `...`")
+                        .with_help("write `interval(...)` for all levels, `interval(0, 1)` for the first, `interval(-1, None)` for the last"),
+                ));
+            }
+        };
+        if interval.start.level == interval.end.level
+            && interval.start.offset >= interval.end.offset
+            || interval.start.level == Level::End && interval.end.level == Level::Start
+        {
+            let mut diagnostic = rule::EMPTY_INTERVAL
+                .at(span, "the interval has no levels")
+                .with_label(format!(
+                    "from {} to before {}",
+                    words(interval.start),
+                    words(interval.end)
+                ));
+            if interval.end == Bound::START {
+                diagnostic =
+                    diagnostic.with_help("write `None` as the end to include the last level");
+            } else if interval.start.level == interval.end.level {
+                diagnostic = diagnostic
+                    .with_help("the first bound is the first level, the second one past the last");
+            } else {
+                diagnostic = diagnostic.with_help("a negative bound counts from the last level; the first bound must lie below the second");
+            }
+            return Err(self.report(diagnostic));
+        }
+        Ok(interval)
+    }
+
+    fn bound(&mut self, bound: &Expr, open: Bound) -> Result<Bound, Reported> {
+        if matches!(bound, Expr::NoneLiteral(_)) {
+            return Ok(open);
+        }
+        let span = self.span(bound.range());
+        let value = self.expression(bound)?;
+        match constant::value(&value) {
+            Some(Literal::Int(offset)) if offset.unsigned_abs() <= super::subscript::FARTHEST => {
+                Ok(Bound {
+                    level: if offset < 0 { Level::End } else { Level::Start },
+                    offset: offset as i32,
+                })
+            }
+            Some(_) => Err(self.report(
+                rule::INTERVAL
+                    .at(span, "a bound of an interval is an integer or `None`")
+                    .with_help("`0` is the first level, `-1` the last, `None` the open end"),
+            )),
+            None => Err(self.report(
+                rule::RUNTIME_INTERVAL
+                    .at(
+                        span,
+                        "interval bounds that are known only at run time are not supported yet",
+                    )
+                    .with_help("use integers or externals"),
+            )),
+        }
+    }
+}
+
+/// A bound as a reader says it.
+pub(crate) fn words(bound: Bound) -> String {
+    match (bound.level, bound.offset) {
+        (Level::Start, offset) => format!("level {offset}"),
+        (Level::End, 0) => "the end".to_string(),
+        (Level::End, -1) => "the last level".to_string(),
+        (Level::End, offset) => format!("level {offset}"),
+    }
+}

@@ -1,0 +1,350 @@
+//! Operators and reads.
+
+use fieldstone_stencil::ir::{self, BinaryOp, CompareOp, ExprKind, Literal, Target, UnaryOp};
+use fieldstone_stencil::{DType, Offset, Span};
+use ruff_python_ast as ast;
+use ruff_python_ast::Expr;
+use ruff_text_size::Ranged;
+
+use super::name::Meaning;
+use super::{Binding, Lowering, Reported, read};
+use crate::definition::Value;
+use crate::keyword::Keyword;
+use crate::{constant, rule};
+
+impl Lowering<'_> {
+    /// Lowers an expression with one value.
+    pub(super) fn expression(&mut self, expression: &Expr) -> Result<ir::Expr, Reported> {
+        let mut values = self.values(expression)?;
+        if values.len() == 1 {
+            return Ok(values.remove(0));
+        }
+        let span = self.span(expression);
+        Err(self.report(
+            rule::UNPACK
+                .at(
+                    span,
+                    format!("one value is expected here, but there are {}", values.len()),
+                )
+                .with_help("assign the results to names first, `a, b = f(…)`"),
+        ))
+    }
+
+    /// Lowers an expression with any number of values: a tuple, or a call of a function that returns several.
+    pub(super) fn values(&mut self, expression: &Expr) -> Result<Vec<ir::Expr>, Reported> {
+        match expression {
+            Expr::Tuple(tuple) => {
+                // Every element is lowered before the first error ends it.
+                let values: Vec<_> = tuple
+                    .elts
+                    .iter()
+                    .map(|element| self.expression(element))
+                    .collect();
+                values.into_iter().collect()
+            }
+            Expr::Call(call) => self.call(call),
+            other => Ok(vec![self.single(other)?]),
+        }
+    }
+
+    fn single(&mut self, expression: &Expr) -> Result<ir::Expr, Reported> {
+        let span = self.span(expression);
+        match expression {
+            Expr::NumberLiteral(number) => self.number(&number.value, span),
+            Expr::BooleanLiteral(boolean) => Ok(literal(Literal::Bool(boolean.value), span)),
+            Expr::Name(_) | Expr::Attribute(_) => self.named(expression, span),
+            Expr::Subscript(subscript) => self.subscript(subscript),
+            Expr::UnaryOp(operation) => self.unary(operation, span),
+            Expr::BinOp(operation) => self.binary(operation, span),
+            Expr::BoolOp(operation) => self.logical(operation),
+            Expr::Compare(comparison) => self.comparison(comparison, span),
+            Expr::If(conditional) => self.conditional(conditional, span),
+            other => Err(self.foreign(other, span)),
+        }
+    }
+
+    fn number(&mut self, number: &ast::Number, span: Span) -> Result<ir::Expr, Reported> {
+        match number {
+            ast::Number::Int(value) => match value.as_i64() {
+                Some(value) => Ok(literal(Literal::Int(value), span)),
+                None => {
+                    Err(self.report(rule::NUMBER.at(span, "the integer does not fit into 64 bits")))
+                }
+            },
+            ast::Number::Float(value) => Ok(literal(Literal::Float(*value), span)),
+            ast::Number::Complex { .. } => {
+                Err(self
+                    .report(rule::EXPRESSION.at(span, "complex numbers are not part of gtscript")))
+            }
+        }
+    }
+
+    fn named(&mut self, expression: &Expr, span: Span) -> Result<ir::Expr, Reported> {
+        let access = |target| {
+            ir::Expr::untyped(
+                ExprKind::Access {
+                    target,
+                    offset: Offset::ZERO,
+                },
+                span,
+            )
+        };
+        match self.resolve(expression)? {
+            Meaning::Local(Binding::Field(id)) => Ok(access(Target::Field(id))),
+            Meaning::Local(Binding::Temp(id)) => Ok(access(Target::Temp(id))),
+            Meaning::Local(Binding::Scalar(id)) => {
+                Ok(ir::Expr::untyped(ExprKind::Scalar(id), span))
+            }
+            Meaning::Local(Binding::Argument {
+                stored: Some(temp), ..
+            }) => Ok(read(temp, span)),
+            Meaning::Local(Binding::Argument {
+                mut value,
+                stored: None,
+            }) => {
+                value.span = span;
+                Ok(value)
+            }
+            Meaning::Local(Binding::Value(value)) | Meaning::Value(value) => {
+                self.value(expression, &value, span)
+            }
+            Meaning::Local(Binding::Broken) => Err(Reported),
+        }
+    }
+
+    /// A value from outside as an expression.
+    pub(super) fn value(
+        &mut self,
+        expression: &Expr,
+        value: &Value,
+        span: Span,
+    ) -> Result<ir::Expr, Reported> {
+        let name = self.text()[expression.range()].to_string();
+        let diagnostic = match value {
+            Value::Literal(value) => return Ok(literal(*value, span)),
+            Value::Typed(value, dtype) => return Ok(cast(literal(*value, span), *dtype, span)),
+            Value::Function(_) | Value::Keyword(Keyword::Builtin(_)) => rule::WRONG_KIND
+                .at(span, format!("`{name}` is a function, not a value"))
+                .with_help(format!("call it: `{name}(…)`")),
+            Value::Keyword(Keyword::Axis(axis)) => {
+                rule::AXIS_VALUE.at(span, format!("the index along {axis} as a value is not supported yet"))
+            }
+            Value::Keyword(_) => rule::WRONG_KIND.at(span, format!("`{name}` is a word of gtscript, not a value")),
+            Value::Namespace { description, members } => {
+                let help = match members.first() {
+                    Some(member) => format!("name one of its attributes, such as `{name}.{member}`"),
+                    None => "name one of its attributes".to_string(),
+                };
+                rule::WRONG_KIND.at(span, format!("{description} is not a value")).with_help(help)
+            }
+            Value::Unsupported { description } => rule::UNSUPPORTED_OBJECT
+                .at(span, format!("`{name}` is {description}, which means nothing in a stencil"))
+                .with_help("a stencil can use numbers, NumPy scalars, enum members, `gtscript.function`s and namespaces of these"),
+        };
+        Err(self.report(diagnostic))
+    }
+
+    fn unary(&mut self, operation: &ast::ExprUnaryOp, span: Span) -> Result<ir::Expr, Reported> {
+        // The smallest integer is a negated literal that does not fit by itself.
+        if let (ast::UnaryOp::USub, Expr::NumberLiteral(number)) =
+            (operation.op, operation.operand.as_ref())
+            && let ast::Number::Int(value) = &number.value
+            && value.to_string() == i64::MIN.unsigned_abs().to_string()
+        {
+            return Ok(literal(Literal::Int(i64::MIN), span));
+        }
+        let operand = self.expression(&operation.operand)?;
+        let operator = match operation.op {
+            ast::UnaryOp::UAdd => return Ok(operand),
+            ast::UnaryOp::USub => UnaryOp::Neg,
+            ast::UnaryOp::Not => UnaryOp::Not,
+            ast::UnaryOp::Invert => UnaryOp::Invert,
+        };
+        if let Some(value) =
+            constant::value(&operand).and_then(|value| constant::unary(operator, value))
+        {
+            return Ok(literal(value, span));
+        }
+        Ok(ir::Expr::untyped(
+            ExprKind::Unary(operator, Box::new(operand)),
+            span,
+        ))
+    }
+
+    fn binary(&mut self, operation: &ast::ExprBinOp, span: Span) -> Result<ir::Expr, Reported> {
+        let left = self.expression(&operation.left);
+        let right = self.expression(&operation.right);
+        let operator = self.operator(operation.op, span)?;
+        Ok(combine(operator, left?, right?, span))
+    }
+
+    /// The operator of the IR.
+    pub(super) fn operator(
+        &mut self,
+        operator: ast::Operator,
+        span: Span,
+    ) -> Result<BinaryOp, Reported> {
+        Ok(match operator {
+            ast::Operator::Add => BinaryOp::Add,
+            ast::Operator::Sub => BinaryOp::Sub,
+            ast::Operator::Mult => BinaryOp::Mul,
+            ast::Operator::Div => BinaryOp::Div,
+            ast::Operator::FloorDiv => BinaryOp::FloorDiv,
+            ast::Operator::Mod => BinaryOp::Mod,
+            ast::Operator::Pow => BinaryOp::Pow,
+            ast::Operator::LShift => BinaryOp::ShiftLeft,
+            ast::Operator::RShift => BinaryOp::ShiftRight,
+            ast::Operator::BitOr => BinaryOp::BitOr,
+            ast::Operator::BitXor => BinaryOp::BitXor,
+            ast::Operator::BitAnd => BinaryOp::BitAnd,
+            ast::Operator::MatMult => {
+                return Err(self.report(rule::DATA_DIMENSIONS.at(
+                    span,
+                    "`@`, the product of data dimensions, is not supported yet",
+                )));
+            }
+        })
+    }
+
+    fn logical(&mut self, operation: &ast::ExprBoolOp) -> Result<ir::Expr, Reported> {
+        let operator = match operation.op {
+            ast::BoolOp::And => BinaryOp::And,
+            ast::BoolOp::Or => BinaryOp::Or,
+        };
+        let mut result: Option<ir::Expr> = None;
+        for value in &operation.values {
+            let value = self.expression(value)?;
+            result = Some(match result {
+                None => value,
+                Some(left) => match constant::value(&left).map(constant::truth) {
+                    // A condition known at compile time decides, or leaves the decision to the other.
+                    Some(truth) if truth == (operator == BinaryOp::Or) => left,
+                    Some(_) => value,
+                    None => {
+                        let span = left.span.to(value.span);
+                        combine(operator, left, value, span)
+                    }
+                },
+            });
+        }
+        result.ok_or(Reported)
+    }
+
+    fn comparison(
+        &mut self,
+        comparison: &ast::ExprCompare,
+        span: Span,
+    ) -> Result<ir::Expr, Reported> {
+        let mut left = self.expression(&comparison.left)?;
+        let mut result: Option<ir::Expr> = None;
+        for (operator, right) in comparison.ops.iter().zip(&comparison.comparators) {
+            let operator = match operator {
+                ast::CmpOp::Eq => CompareOp::Eq,
+                ast::CmpOp::NotEq => CompareOp::Ne,
+                ast::CmpOp::Lt => CompareOp::Lt,
+                ast::CmpOp::LtE => CompareOp::Le,
+                ast::CmpOp::Gt => CompareOp::Gt,
+                ast::CmpOp::GtE => CompareOp::Ge,
+                other => {
+                    return Err(self.report(
+                        rule::EXPRESSION
+                            .at(
+                                span,
+                                format!("`{}` is not part of gtscript", other.as_str()),
+                            )
+                            .with_help("compare numbers with `==`, `!=`, `<`, `<=`, `>`, `>=`"),
+                    ));
+                }
+            };
+            let right = self.expression(right)?;
+            let span = left.span.to(right.span);
+            let compared = match (constant::value(&left), constant::value(&right)) {
+                (Some(left), Some(right)) => literal(
+                    Literal::Bool(constant::compare(operator, left, right)),
+                    span,
+                ),
+                _ => ir::Expr::untyped(
+                    ExprKind::Compare(operator, Box::new(left.clone()), Box::new(right.clone())),
+                    span,
+                ),
+            };
+            result = Some(match result {
+                None => compared,
+                Some(before) => combine(BinaryOp::And, before, compared, span),
+            });
+            left = right;
+        }
+        result.ok_or(Reported)
+    }
+
+    fn conditional(&mut self, conditional: &ast::ExprIf, span: Span) -> Result<ir::Expr, Reported> {
+        let condition = self.expression(&conditional.test)?;
+        if let Some(value) = constant::value(&condition) {
+            let chosen = if constant::truth(value) {
+                &conditional.body
+            } else {
+                &conditional.orelse
+            };
+            return self.expression(chosen);
+        }
+        let then = self.expression(&conditional.body);
+        let orelse = self.expression(&conditional.orelse);
+        Ok(ir::Expr::untyped(
+            ExprKind::Select(Box::new(condition), Box::new(then?), Box::new(orelse?)),
+            span,
+        ))
+    }
+
+    /// Reports an expression that gtscript does not have.
+    fn foreign(&mut self, expression: &Expr, span: Span) -> Reported {
+        let (what, help) = match expression {
+            Expr::StringLiteral(_) | Expr::BytesLiteral(_) | Expr::FString(_) => ("a string", None),
+            Expr::NoneLiteral(_) => ("`None`", None),
+            Expr::EllipsisLiteral(_) => ("`...`", None),
+            Expr::Lambda(_) => ("`lambda`", Some("define a `gtscript.function`")),
+            Expr::List(_) | Expr::Set(_) | Expr::Dict(_) => ("a collection", None),
+            Expr::ListComp(_) | Expr::SetComp(_) | Expr::DictComp(_) | Expr::Generator(_) => {
+                ("a comprehension", Some("write the terms one by one"))
+            }
+            Expr::Named(_) => ("`:=`", Some("assign in a statement of its own")),
+            Expr::Starred(_) => ("`*`", Some("write the arguments one by one")),
+            Expr::Slice(_) => (
+                "a slice",
+                Some("a stencil reads single neighbours, never slices"),
+            ),
+            _ => ("this expression", None),
+        };
+        let mut diagnostic = rule::EXPRESSION.at(span, format!("{what} is not part of gtscript"));
+        if let Some(help) = help {
+            diagnostic = diagnostic.with_help(help);
+        }
+        self.report(diagnostic)
+    }
+}
+
+/// A number.
+pub(super) fn literal(value: Literal, span: Span) -> ir::Expr {
+    ir::Expr::untyped(ExprKind::Literal(value), span)
+}
+
+/// A conversion the user wrote.
+pub(super) fn cast(value: ir::Expr, dtype: DType, span: Span) -> ir::Expr {
+    ir::Expr {
+        kind: ExprKind::Cast(Box::new(value)),
+        dtype: Some(dtype),
+        span,
+    }
+}
+
+/// `left operator right`, computed at once where both are known.
+pub(super) fn combine(operator: BinaryOp, left: ir::Expr, right: ir::Expr, span: Span) -> ir::Expr {
+    if let (Some(left), Some(right)) = (constant::value(&left), constant::value(&right))
+        && let Some(value) = constant::binary(operator, left, right)
+    {
+        return literal(value, span);
+    }
+    ir::Expr::untyped(
+        ExprKind::Binary(operator, Box::new(left), Box::new(right)),
+        span,
+    )
+}

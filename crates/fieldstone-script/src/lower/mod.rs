@@ -1,0 +1,271 @@
+//! Syntax tree to IR: names are resolved, functions inlined and compile-time conditions decided on the way.
+//!
+//! | file | what it lowers |
+//! |---|---|
+//! | `signature` | parameters of the stencil |
+//! | `computation` | `with computation(…), interval(…)` |
+//! | `statement` | assignments, `if`, `return` |
+//! | `expression` | operators and reads |
+//! | `subscript` | offsets |
+//! | `call` | functions, maths builtins, casts |
+//! | `name` | what a name means |
+//!
+//! Every error is recorded and lowering goes on behind it, so that one run reports them all; [`Reported`] is what is handed up
+//! in place of a result whose error is recorded already.
+mod call;
+mod computation;
+mod expression;
+mod name;
+mod signature;
+mod statement;
+mod subscript;
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use fieldstone_stencil::diagnostic::{Code, Diagnostic, Diagnostics};
+use fieldstone_stencil::ir::{
+    Expr, ExprKind, FieldId, ScalarId, Stencil, Stmt, StmtKind, Target, TempId, Temporary,
+};
+use fieldstone_stencil::{DType, Offset, Source, SourceId, SourceMap, Span};
+use ruff_python_ast::StmtFunctionDef;
+use ruff_text_size::Ranged;
+
+use crate::definition::{Definition, Environment, FunctionId, Value};
+use crate::{check, names, syntax};
+
+/// Compiles a definition to untyped IR, or to every error in it.
+pub fn compile(definition: &Definition) -> Result<Stencil, Diagnostics> {
+    let mut sources = SourceMap::default();
+    let text = match Text::new(&definition.source, &mut sources) {
+        Ok(text) => text,
+        Err(diagnostic) => {
+            return Err(Diagnostics {
+                diagnostics: vec![*diagnostic],
+                sources,
+            });
+        }
+    };
+    let mut lowering = Lowering {
+        definition,
+        stencil: Stencil {
+            name: definition.name.clone(),
+            params: Vec::new(),
+            fields: Vec::new(),
+            scalars: Vec::new(),
+            temporaries: Vec::new(),
+            computations: Vec::new(),
+            sources,
+        },
+        functions: vec![None; definition.functions.len()],
+        diagnostics: Vec::new(),
+        seen: HashSet::new(),
+        calls: 0,
+        frames: vec![Frame::new(text.source, &definition.environment, &text)],
+        block: Vec::new(),
+        mask: Mask::default(),
+    };
+    lowering.signature(&text.function);
+    lowering.stencil_body(&text.function);
+    check::check(&lowering.stencil, &mut lowering.diagnostics);
+    lowering.finish()
+}
+
+/// An error that is recorded already.
+#[derive(Clone, Copy, Debug)]
+struct Reported;
+
+/// A parsed `def`.
+#[derive(Debug)]
+struct Text {
+    source: SourceId,
+    function: StmtFunctionDef,
+    /// Names it assigns, with the place of the first assignment.
+    assigned: HashMap<String, Span>,
+}
+
+impl Text {
+    fn new(source: &Source, sources: &mut SourceMap) -> Result<Text, Box<Diagnostic>> {
+        let id = sources.add(source.clone());
+        let function = syntax::parse(&source.text, id)?;
+        let assigned = names::assigned(&function)
+            .into_iter()
+            .map(|(name, range)| (name, syntax::span(id, range)))
+            .collect();
+        Ok(Text {
+            source: id,
+            function,
+            assigned,
+        })
+    }
+}
+
+/// What a local name stands for.
+#[derive(Clone, Debug)]
+enum Binding {
+    Field(FieldId),
+    Scalar(ScalarId),
+    Temp(TempId),
+    /// An argument of the function that is inlined, as an expression of the caller.
+    Argument {
+        value: Expr,
+        /// Where its value is kept when it is more than a plain access.
+        stored: Option<TempId>,
+    },
+    /// An argument or an external that is no number at run time.
+    Value(Value),
+    /// Something whose error is reported already.
+    Broken,
+}
+
+/// The definition, or a function while it is inlined.
+#[derive(Debug)]
+struct Frame<'d> {
+    source: SourceId,
+    environment: &'d Environment,
+    function: Option<FunctionId>,
+    /// The call that led here.
+    call: Option<(Span, String)>,
+    /// Prefix of the names of temporaries.
+    prefix: String,
+    locals: HashMap<String, Binding>,
+    assigned: HashMap<String, Span>,
+    /// Names it imports from `__externals__`.
+    imported: HashSet<String>,
+    result: Option<Result<Vec<Expr>, Reported>>,
+}
+
+impl<'d> Frame<'d> {
+    fn new(source: SourceId, environment: &'d Environment, text: &Text) -> Frame<'d> {
+        Frame {
+            source,
+            environment,
+            function: None,
+            call: None,
+            prefix: String::new(),
+            locals: HashMap::new(),
+            assigned: text.assigned.clone(),
+            imported: HashSet::new(),
+            result: None,
+        }
+    }
+}
+
+/// The run-time conditions a statement is under.
+#[derive(Debug, Default)]
+struct Mask {
+    /// How many there are.
+    depth: usize,
+    /// What was written since the outermost one.
+    written: HashSet<Target>,
+    /// Statements of functions that go before the outermost one: what a function computes must be there at neighbours
+    /// where the condition does not hold.
+    hoisted: Vec<Stmt>,
+}
+
+struct Lowering<'d> {
+    definition: &'d Definition,
+    stencil: Stencil,
+    functions: Vec<Option<Result<Rc<Text>, Reported>>>,
+    diagnostics: Vec<Diagnostic>,
+    seen: HashSet<(Code, Span)>,
+    /// How many functions were inlined so far; numbers their temporaries.
+    calls: usize,
+    frames: Vec<Frame<'d>>,
+    /// The statements of the innermost block so far.
+    block: Vec<Stmt>,
+    mask: Mask,
+}
+
+impl<'d> Lowering<'d> {
+    fn finish(mut self) -> Result<Stencil, Diagnostics> {
+        if self.diagnostics.is_empty() {
+            return Ok(self.stencil);
+        }
+        self.diagnostics.sort_by_key(|diagnostic| {
+            (
+                diagnostic.primary.span.source,
+                diagnostic.primary.span.start,
+                diagnostic.code,
+            )
+        });
+        Err(Diagnostics {
+            diagnostics: self.diagnostics,
+            sources: self.stencil.sources,
+        })
+    }
+
+    fn frame(&self) -> &Frame<'d> {
+        self.frames
+            .last()
+            .expect("the definition is the first frame")
+    }
+
+    fn frame_mut(&mut self) -> &mut Frame<'d> {
+        self.frames
+            .last_mut()
+            .expect("the definition is the first frame")
+    }
+
+    /// A place in the text that is lowered now.
+    fn span(&self, node: impl Ranged) -> Span {
+        syntax::span(self.frame().source, node.range())
+    }
+
+    /// Records an error with the chain of calls that led to it. The same error of the same place is recorded once, however
+    /// often the function it stands in is called.
+    fn report(&mut self, mut diagnostic: Diagnostic) -> Reported {
+        if self.seen.insert((diagnostic.code, diagnostic.primary.span)) {
+            for frame in self.frames.iter().rev() {
+                if let Some((span, name)) = &frame.call {
+                    diagnostic =
+                        diagnostic.with_secondary(*span, format!("in this call of `{name}`"));
+                }
+            }
+            self.diagnostics.push(diagnostic);
+        }
+        Reported
+    }
+
+    /// Runs `lower` with an empty block and returns what it put there.
+    fn collect(&mut self, lower: impl FnOnce(&mut Self)) -> Vec<Stmt> {
+        let outer = std::mem::take(&mut self.block);
+        lower(self);
+        std::mem::replace(&mut self.block, outer)
+    }
+
+    /// A new temporary of the frame.
+    fn temporary(&mut self, name: &str, dtype: Option<DType>, span: Span) -> TempId {
+        let name = format!("{}{name}", self.frame().prefix);
+        self.stencil
+            .temporaries
+            .push(Temporary { name, dtype, span });
+        TempId(self.stencil.temporaries.len() as u32 - 1)
+    }
+
+    /// Appends an assignment.
+    fn assign(&mut self, target: Target, target_span: Span, value: Expr, span: Span) {
+        if self.mask.depth > 0 {
+            self.mask.written.insert(target);
+        }
+        self.block.push(Stmt {
+            kind: StmtKind::Assign {
+                target,
+                target_span,
+                value,
+            },
+            span,
+        });
+    }
+}
+
+/// A read of a temporary at the point itself.
+fn read(temp: TempId, span: Span) -> Expr {
+    Expr::untyped(
+        ExprKind::Access {
+            target: Target::Temp(temp),
+            offset: Offset::ZERO,
+        },
+        span,
+    )
+}

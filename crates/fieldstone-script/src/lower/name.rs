@@ -1,0 +1,179 @@
+//! What a name means.
+
+use fieldstone_stencil::Span;
+use ruff_python_ast::{Expr, StmtImportFrom};
+use ruff_text_size::Ranged;
+
+use super::{Binding, Lowering, Reported};
+use crate::definition::Value;
+use crate::keyword::Keyword;
+use crate::{names, rule, suggest};
+
+/// What a name means.
+#[derive(Clone, Debug)]
+pub(super) enum Meaning {
+    /// A parameter, argument or temporary.
+    Local(Binding),
+    /// Something from outside of the text, or a word of the language.
+    Value(Value),
+}
+
+impl Lowering<'_> {
+    /// What a name or dotted name means.
+    pub(super) fn resolve(&mut self, expression: &Expr) -> Result<Meaning, Reported> {
+        let span = self.span(expression.range());
+        let Some((path, root)) = names::path(expression) else {
+            return Err(self.report(rule::WRONG_KIND.at(span, "a name is expected here")));
+        };
+        if let Some(binding) = self.frame().locals.get(root) {
+            let binding = binding.clone();
+            return match expression {
+                Expr::Attribute(_) => Err(self.attribute_of_local(&path, root, &binding, span)),
+                _ => match binding {
+                    Binding::Broken => Err(Reported),
+                    Binding::Value(value) => Ok(Meaning::Value(value)),
+                    binding => Ok(Meaning::Local(binding)),
+                },
+            };
+        }
+        if let Some(assigned) = self.frame().assigned.get(root) {
+            let diagnostic = rule::READ_BEFORE_ASSIGNED
+                .at(span, format!("`{root}` is read before it is assigned"))
+                .with_secondary(*assigned, "assigned here")
+                .with_help("statements run from top to bottom: assign it above");
+            return Err(self.report(diagnostic));
+        }
+        if let Some(value) = self.frame().environment.values.get(&path) {
+            return Ok(Meaning::Value(value.clone()));
+        }
+        match Keyword::from_name(&path) {
+            Some(keyword) => Ok(Meaning::Value(Value::Keyword(keyword))),
+            None => Err(self.undefined(&path, root, span)),
+        }
+    }
+
+    /// Binds what `from __externals__ import …` imports; the values are in the environment already.
+    pub(super) fn import(&mut self, import: &StmtImportFrom) {
+        let span = self.span(import);
+        match import.module.as_deref() {
+            Some("__gtscript__") => {}
+            Some("__externals__") => {
+                for alias in &import.names {
+                    let name = alias.name.as_str();
+                    let local = alias.asname.as_ref().unwrap_or(&alias.name).to_string();
+                    self.frame_mut().imported.insert(local.clone());
+                    let span = self.span(&alias.name);
+                    let externals = &self.definition.externals;
+                    if externals.iter().any(|external| external == name) {
+                        continue;
+                    }
+                    let close = suggest::closest(name, externals.iter().map(String::as_str));
+                    let help = match close {
+                        Some(close) => format!("did you mean `{close}`?"),
+                        None => format!("give it to the stencil: `externals={{\"{name}\": …}}`"),
+                    };
+                    self.report(
+                        rule::UNDEFINED_EXTERNAL
+                            .at(span, format!("there is no external `{name}`"))
+                            .with_help(help),
+                    );
+                    self.frame_mut().locals.insert(local, Binding::Broken);
+                }
+            }
+            _ => {
+                self.report(
+                    rule::IMPORT
+                        .at(span, "a stencil cannot import at run time")
+                        .with_help("import above the definition; externals with `from __externals__ import name`"),
+                );
+            }
+        }
+    }
+
+    fn attribute_of_local(
+        &mut self,
+        path: &str,
+        root: &str,
+        binding: &Binding,
+        span: Span,
+    ) -> Reported {
+        let attribute = path.rsplit('.').next().unwrap_or_default();
+        match binding {
+            Binding::Broken => Reported,
+            Binding::Scalar(_) | Binding::Value(_) => self.report(
+                rule::UNDEFINED_ATTRIBUTE
+                    .at(span, format!("`{root}` has no attribute `{attribute}`")),
+            ),
+            Binding::Field(_) | Binding::Temp(_) | Binding::Argument { .. } => match attribute {
+                "at" => self.report(
+                    rule::ABSOLUTE_INDEX
+                        .at(span, "absolute indices are not supported yet")
+                        .with_help(format!("read `{root}` at an offset, `{root}[0, 0, -1]`")),
+                ),
+                "A" | "T" => self.report(rule::FIELD_ATTRIBUTE.at(
+                    span,
+                    format!("the attribute `{attribute}` of fields is not supported yet"),
+                )),
+                _ => self.report(
+                    rule::UNDEFINED_ATTRIBUTE
+                        .at(span, format!("a field has no attribute `{attribute}`")),
+                ),
+            },
+        }
+    }
+
+    /// Reports a name that means nothing.
+    fn undefined(&mut self, path: &str, root: &str, span: Span) -> Reported {
+        let environment = self.frame().environment;
+        // The longest part of the path that exists, and the first attribute that does not.
+        let mut end = path.len();
+        while let Some(dot) = path[..end].rfind('.') {
+            if let Some(value) = environment.values.get(&path[..dot]) {
+                let attribute = &path[dot + 1..end];
+                let (owner, members) = match value {
+                    Value::Namespace {
+                        description,
+                        members,
+                    } => (description.clone(), members.as_slice()),
+                    _ => (format!("`{}`", &path[..dot]), [].as_slice()),
+                };
+                let mut diagnostic = rule::UNDEFINED_ATTRIBUTE
+                    .at(span, format!("{owner} has no attribute `{attribute}`"));
+                if let Some(close) = suggest::closest(attribute, members.iter().map(String::as_str))
+                {
+                    diagnostic =
+                        diagnostic.with_help(format!("did you mean `{}.{close}`?", &path[..dot]));
+                }
+                return self.report(diagnostic);
+            }
+            end = dot;
+        }
+        let span = Span {
+            end: span.start + root.len() as u32,
+            ..span
+        };
+        let mut diagnostic = rule::UNDEFINED_NAME.at(span, format!("name `{root}` is not defined"));
+        // Names of the text come first: among equals they are the likelier ones.
+        let frame = self.frame();
+        let locals = frame
+            .locals
+            .keys()
+            .chain(frame.assigned.keys())
+            .map(String::as_str);
+        let values = environment
+            .values
+            .keys()
+            .chain(&environment.visible)
+            .map(String::as_str);
+        let close = suggest::closest(root, locals)
+            .or_else(|| suggest::closest(root, values.chain(Keyword::suggestions())))
+            .map(str::to_string);
+        diagnostic = match close {
+            Some(close) => diagnostic.with_help(format!("did you mean `{close}`?")),
+            None => diagnostic.with_help(format!(
+                "make `{root}` a parameter, assign it above, or define it outside of the stencil"
+            )),
+        };
+        self.report(diagnostic)
+    }
+}

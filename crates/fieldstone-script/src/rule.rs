@@ -1,0 +1,146 @@
+//! Every error this crate reports. A code has one meaning for ever; `docs/diagnostics.md` explains each.
+
+use fieldstone_stencil::diagnostic::{Category, Code};
+
+/// An error's code and the family it belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Stable code.
+    pub code: Code,
+    /// Family, which decides the exception class.
+    pub category: Category,
+}
+
+macro_rules! rules {
+    ($($category:ident { $($(#[$doc:meta])+ $name:ident = $code:literal;)+ })+) => {
+        $($(
+            $(#[$doc])+
+            pub const $name: Rule = Rule { code: Code($code), category: Category::$category };
+        )+)+
+
+        /// Every rule with the name of its constant.
+        pub const ALL: &[(&str, Rule)] = &[$($((stringify!($name), $name),)+)+];
+    };
+}
+
+rules! {
+    Syntax {
+        /// The text is not Python.
+        PYTHON_SYNTAX = 1;
+        /// A Python statement that is not part of gtscript.
+        STATEMENT = 2;
+        /// A Python expression that is not part of gtscript.
+        EXPRESSION = 3;
+        /// A statement that computes stands outside of `with computation(…), interval(…)`.
+        OUTSIDE_COMPUTATION = 4;
+        /// A `with` that names no computation or interval, or nests them in a way that means nothing.
+        WITH = 5;
+        /// The argument of `computation(…)` is no vertical order.
+        ORDER = 6;
+        /// The arguments of `interval(…)` are no range of levels.
+        INTERVAL = 7;
+        /// Something stands left of `=` that cannot be assigned to.
+        TARGET = 8;
+        /// A kind of parameter that stencils and functions do not have, such as `*args`.
+        PARAMETER = 9;
+        /// A `return` in a stencil, or one that is not the last statement of a function.
+        RETURN = 10;
+        /// An import other than `from __externals__ import …`.
+        IMPORT = 11;
+        /// The definition is not one `def`.
+        DEFINITION = 12;
+    }
+    Symbol {
+        /// A name that is not defined.
+        UNDEFINED_NAME = 101;
+        /// A namespace does not have the attribute.
+        UNDEFINED_ATTRIBUTE = 102;
+        /// `from __externals__ import` of a name that `externals=` does not have.
+        UNDEFINED_EXTERNAL = 103;
+        /// A temporary is read before it is assigned.
+        READ_BEFORE_ASSIGNED = 104;
+        /// Assignment to a scalar parameter, an external, a function or a word of the language.
+        ASSIGNED_CONSTANT = 105;
+        /// A name is used as something it is not.
+        WRONG_KIND = 106;
+        /// A name stands for an object that means nothing in a stencil.
+        UNSUPPORTED_OBJECT = 107;
+        /// A function calls itself.
+        RECURSION = 108;
+        /// The arguments of a call do not fit the function.
+        ARGUMENTS = 109;
+        /// A function ends without `return`.
+        MISSING_RETURN = 110;
+        /// A parameter has no annotation.
+        MISSING_ANNOTATION = 111;
+        /// An annotation means nothing.
+        ANNOTATION = 112;
+    }
+    Definition {
+        /// A field is read at a K offset and written in the same parallel computation.
+        PARALLEL_K_RACE = 201;
+        /// The intervals of a computation are not in the order in which they run.
+        INTERVAL_ORDER = 202;
+        /// An interval has no levels.
+        EMPTY_INTERVAL = 203;
+        /// The number of offsets is not the number of the field's axes.
+        OFFSET_COUNT = 204;
+        /// An offset along an axis that the field does not have.
+        OFFSET_AXIS = 205;
+        /// An offset on something that is no field.
+        OFFSET_ON_SCALAR = 206;
+        /// A horizontal offset that is not known at compile time, or is no integer.
+        OFFSET_VALUE = 207;
+        /// A write at a horizontal offset.
+        WRITE_OFFSET = 208;
+        /// A condition that must be known at compile time is not.
+        NOT_CONSTANT = 209;
+        /// The condition of a `compile_assert` does not hold.
+        COMPILE_ASSERT = 210;
+        /// The number of targets is not the number of values.
+        UNPACK = 211;
+        /// A number does not fit into 64 bits.
+        NUMBER = 212;
+        /// A temporary is written under a condition and read at a horizontal offset under the same condition.
+        MASKED_OFFSET_READ = 213;
+        /// A stencil has no statements.
+        EMPTY_STENCIL = 214;
+    }
+    Unsupported {
+        /// `while`
+        WHILE = 501;
+        /// `horizontal(region[…])`
+        REGION = 502;
+        /// Data dimensions.
+        DATA_DIMENSIONS = 503;
+        /// Absolute indices, `field.at(K=…)`.
+        ABSOLUTE_INDEX = 504;
+        /// Writes at a K offset.
+        WRITE_K_OFFSET = 505;
+        /// Offsets computed at run time.
+        RUNTIME_OFFSET = 506;
+        /// An axis as a value.
+        AXIS_VALUE = 507;
+        /// Temporaries that are not three-dimensional.
+        TEMPORARY_AXES = 508;
+        /// Optional parameters.
+        OPTIONAL = 509;
+        /// Interval bounds that are scalar parameters.
+        RUNTIME_INTERVAL = 510;
+        /// Attributes of fields: `.T`, `.A`, …
+        FIELD_ATTRIBUTE = 511;
+        /// Other annotations of gtscript.
+        ANNOTATION_PART = 512;
+    }
+}
+
+impl Rule {
+    /// An error of this rule at a place.
+    pub fn at(
+        self,
+        span: fieldstone_stencil::Span,
+        message: impl Into<String>,
+    ) -> fieldstone_stencil::Diagnostic {
+        fieldstone_stencil::Diagnostic::error(self.code, self.category, span, message)
+    }
+}

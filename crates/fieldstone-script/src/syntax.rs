@@ -1,0 +1,79 @@
+//! Text to syntax tree.
+
+use fieldstone_stencil::{Diagnostic, SourceId, Span};
+use ruff_python_ast::{Stmt, StmtFunctionDef};
+use ruff_python_parser::parse_module;
+use ruff_text_size::TextRange;
+
+use crate::rule;
+
+/// A place in a syntax tree as a place in a source.
+pub fn span(source: SourceId, range: TextRange) -> Span {
+    Span {
+        source,
+        start: range.start().into(),
+        end: range.end().into(),
+    }
+}
+
+/// The one `def` of a text.
+pub fn parse(text: &str, source: SourceId) -> Result<StmtFunctionDef, Box<Diagnostic>> {
+    let error = |range, rule: rule::Rule, message: String| {
+        Box::new(Diagnostic::error(
+            rule.code,
+            rule.category,
+            span(source, range),
+            message,
+        ))
+    };
+    let module = parse_module(text).map_err(|problem| {
+        let range = visible(text, problem.location);
+        error(
+            range,
+            rule::PYTHON_SYNTAX,
+            format!("invalid syntax: {}", sentence(&problem.error.to_string())),
+        )
+    })?;
+    let mut body = module.into_suite().into_iter();
+    match (body.next(), body.next()) {
+        (Some(Stmt::FunctionDef(function)), None) if !function.is_async => Ok(function),
+        (first, second) => {
+            let range = second.or(first).map_or(TextRange::default(), |statement| {
+                ruff_text_size::Ranged::range(&statement)
+            });
+            Err(Box::new(
+                (*error(
+                    range,
+                    rule::DEFINITION,
+                    "a stencil is defined by one `def`".into(),
+                ))
+                .with_help("write `def name(field: Field[float], …):` and decorate it"),
+            ))
+        }
+    }
+}
+
+/// A place the reader can see: an error at the end of a line is marked on its last character.
+fn visible(text: &str, range: TextRange) -> TextRange {
+    let covered = &text[range.start().to_usize()..range.end().to_usize()];
+    if !covered.trim().is_empty() {
+        return range;
+    }
+    let before = text[..range.start().to_usize()].trim_end();
+    match before.char_indices().next_back() {
+        Some((start, _)) => TextRange::new((start as u32).into(), (before.len() as u32).into()),
+        None => range,
+    }
+}
+
+/// A message of the parser in our style: a clause that starts with a small letter and has no final stop.
+fn sentence(message: &str) -> String {
+    let message = message.trim_end_matches('.');
+    let mut characters = message.chars();
+    match characters.next() {
+        Some(first) if !characters.as_str().starts_with(char::is_uppercase) => {
+            first.to_lowercase().collect::<String>() + characters.as_str()
+        }
+        _ => message.to_string(),
+    }
+}

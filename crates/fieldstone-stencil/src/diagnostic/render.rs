@@ -1,0 +1,222 @@
+//! Diagnostics as text.
+
+use std::collections::BTreeMap;
+
+use super::{Diagnostic, Label, Severity};
+use crate::source::{Source, SourceMap, Span};
+
+/// Lines of one mark that are shown before the middle is left out.
+const SHOWN: usize = 4;
+
+/// Columns a tab fills.
+const TAB: usize = 4;
+
+/// A part of a label on one line.
+struct Mark<'a> {
+    /// Columns of the displayed line, the end excluded.
+    columns: (usize, usize),
+    sign: char,
+    text: &'a str,
+}
+
+/// One line of a source that is shown.
+struct Line<'a> {
+    text: String,
+    marks: Vec<Mark<'a>>,
+}
+
+pub(super) fn render(diagnostic: &Diagnostic, sources: &SourceMap) -> String {
+    let severity = match diagnostic.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    };
+    let mut output = format!("{severity}[{}]: {}", diagnostic.code, diagnostic.message);
+    let parts = by_source(diagnostic, sources);
+    let width = parts
+        .iter()
+        .flat_map(|(_, lines)| lines.keys())
+        .max()
+        .map_or(1, |line| line.to_string().len());
+    for (n, (span, lines)) in parts.iter().enumerate() {
+        if let Some((file, location)) = sources.locate(*span) {
+            let arrow = if n == 0 { "-->" } else { ":::" };
+            output += &format!(
+                "\n{:width$}{arrow} {file}:{}:{}",
+                "", location.line, location.column
+            );
+            output += &format!("\n{:width$} |", "");
+        }
+        snippet(&mut output, lines, width);
+    }
+    if let Some(help) = &diagnostic.help {
+        let mut help = help.lines();
+        output += &format!(
+            "\n{:width$} = help: {}",
+            "",
+            help.next().unwrap_or_default()
+        );
+        for line in help {
+            output += &format!("\n{:width$}         {line}", "");
+        }
+    }
+    output
+}
+
+fn snippet(output: &mut String, lines: &BTreeMap<u32, Line<'_>>, width: usize) {
+    let mut previous = None;
+    for (number, line) in lines {
+        if previous.is_some_and(|previous| previous + 1 < *number) {
+            *output += &format!("\n{:width$}...", "");
+        }
+        previous = Some(*number);
+        *output += &format!("\n{number:>width$} | {}", line.text);
+        let mut rest = line.marks.as_slice();
+        while let Some((first, others)) = rest.split_first() {
+            let mut row = String::new();
+            append(&mut row, first);
+            rest = others;
+            // Marks without words share a row with the one that follows.
+            let mut silent = first.text.is_empty();
+            while let Some((next, others)) = rest.split_first() {
+                if !silent || next.columns.0 <= row.chars().count() {
+                    break;
+                }
+                append(&mut row, next);
+                silent = next.text.is_empty();
+                rest = others;
+            }
+            *output += &format!("\n{:width$} | {}", "", row.trim_end());
+        }
+    }
+}
+
+fn append(row: &mut String, mark: &Mark<'_>) {
+    let (start, end) = mark.columns;
+    let filled = row.chars().count();
+    row.extend(std::iter::repeat_n(' ', start.saturating_sub(filled)));
+    row.extend(std::iter::repeat_n(mark.sign, (end - start).max(1)));
+    if !mark.text.is_empty() {
+        row.push(' ');
+        row.push_str(mark.text);
+    }
+}
+
+/// The lines to show, per source, the primary place's source first; with the first place of each.
+fn by_source<'a>(
+    diagnostic: &'a Diagnostic,
+    sources: &SourceMap,
+) -> Vec<(Span, BTreeMap<u32, Line<'a>>)> {
+    let mut parts: Vec<(Span, BTreeMap<u32, Line<'a>>)> = Vec::new();
+    let primary = std::iter::once((&diagnostic.primary, '^'));
+    let secondary = diagnostic.secondary.iter().map(|label| (label, '-'));
+    for (label, sign) in primary.chain(secondary) {
+        let Some(source) = sources.get(label.span.source) else {
+            continue;
+        };
+        let known = parts
+            .iter()
+            .position(|(span, _)| span.source == label.span.source);
+        let part = known.unwrap_or_else(|| {
+            parts.push((label.span, BTreeMap::new()));
+            parts.len() - 1
+        });
+        mark(&mut parts[part].1, source, label, sign);
+    }
+    parts
+}
+
+/// Marks a label on each line it covers; its words stand on the last.
+fn mark<'a>(lines: &mut BTreeMap<u32, Line<'a>>, source: &Source, label: &'a Label, sign: char) {
+    let length = source.text.len();
+    let start = source
+        .text
+        .floor_char_boundary((label.span.start as usize).min(length));
+    let end = source
+        .text
+        .floor_char_boundary((label.span.end as usize).clamp(start, length));
+    let mut begin = source.text[..start]
+        .rfind('\n')
+        .map_or(0, |newline| newline + 1);
+    let first = source.text[..begin].matches('\n').count() as u32;
+    let mut covered = Vec::new();
+    for (number, text) in (first..).zip(source.text[begin..].split_inclusive('\n')) {
+        if begin > end || (begin == end && begin > start) {
+            break;
+        }
+        let content = text.trim_end_matches(['\n', '\r']);
+        // Indentation is not marked on the lines that a label runs on to.
+        let indent = content.len() - content.trim_start().len();
+        let from = if begin <= start {
+            (start - begin).min(content.len())
+        } else {
+            indent
+        };
+        let to = (end - begin).min(content.len());
+        covered.push((number, content, from, to.max(from)));
+        begin += text.len();
+    }
+    if covered.is_empty() {
+        covered.push((first, "", 0, 0));
+    }
+    let last = covered.len() - 1;
+    let shown = |n: usize| covered.len() <= SHOWN || n < SHOWN / 2 || n > last - SHOWN / 2;
+    for (n, (number, content, from, to)) in covered.iter().enumerate() {
+        if !shown(n) || (n != last && from == to) {
+            continue;
+        }
+        let indent = source.indent as usize;
+        let line = lines
+            .entry(source.first_line + number)
+            .or_insert_with(|| Line {
+                text: format!("{:indent$}{}", "", expand(content))
+                    .trim_end()
+                    .to_string(),
+                marks: Vec::new(),
+            });
+        let columns = (
+            indent + columns(&content[..*from]),
+            indent + columns(&content[..*to]),
+        );
+        let text = if n == last { label.text.as_str() } else { "" };
+        let place = line
+            .marks
+            .partition_point(|mark| mark.columns.0 <= columns.0);
+        line.marks.insert(
+            place,
+            Mark {
+                columns,
+                sign,
+                text,
+            },
+        );
+    }
+}
+
+/// The text with tabs as spaces.
+fn expand(text: &str) -> String {
+    text.replace('\t', &" ".repeat(TAB))
+}
+
+/// Columns a text fills on a terminal.
+fn columns(text: &str) -> usize {
+    text.chars().map(width).sum()
+}
+
+/// Columns a character fills: two for the wide scripts of East Asia and for emoji, none for marks that combine.
+fn width(character: char) -> usize {
+    match character as u32 {
+        0x09 => TAB,
+        0x0300..=0x036F | 0x200B..=0x200F | 0x20D0..=0x20FF | 0xFE00..=0xFE0F => 0,
+        0x1100..=0x115F
+        | 0x2E80..=0x303E
+        | 0x3041..=0xA4CF
+        | 0xAC00..=0xD7A3
+        | 0xF900..=0xFAFF
+        | 0xFE30..=0xFE6F
+        | 0xFF00..=0xFF60
+        | 0xFFE0..=0xFFE6
+        | 0x1F300..=0x1FAFF
+        | 0x20000..=0x3FFFD => 2,
+        _ => 1,
+    }
+}

@@ -1,0 +1,217 @@
+"""What the parameters of a stencil are annotated with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+
+from ..errors import DimensionsError
+
+DTypes: TypeAlias = Mapping[Any, Any]
+"""Types by the name, or by the type, that annotations use for them."""
+
+Kind: TypeAlias = tuple[str, ...]
+"""What the compiler is told of a parameter: ``("field", dtype, axes)``, ``("scalar", dtype)``, ``("missing",)``,
+``("invalid", reason)`` or ``("unsupported", part)``."""
+
+
+class Axes(str):
+    """Axes of a field, as in ``Field[IJ, float]`` and ``Axes["IJ"]``.
+
+    Parameters
+    ----------
+    names : str
+        ``"I"``, ``"J"`` and ``"K"``, each at most once.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, names: str) -> Axes:
+        """Check the names and put them in order."""
+        if not names or sorted(set(names)) != sorted(names) or not set(names) <= set("IJK"):
+            raise DimensionsError(f"axes are some of 'I', 'J' and 'K', each at most once, not {names!r}")
+        return super().__new__(cls, "".join(sorted(names)))
+
+    def __class_getitem__(cls, names: str) -> Axes:
+        return cls(names)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    @property
+    def __gtscript_name__(self) -> str:
+        """The word this is inside of a stencil."""
+        return str(self)
+
+
+class Axis(Axes):
+    """One axis; inside of a stencil ``field[K - 1]`` reads the level below."""
+
+    __slots__ = ()
+
+    def _outside(self) -> NoReturn:
+        raise TypeError(f"an offset from `{self}` means something inside of a stencil only")
+
+    def __add__(self, _other: Any) -> Any:
+        """Raise, because outside of a stencil an offset means nothing."""
+        self._outside()
+
+    def __sub__(self, _other: int) -> Any:
+        """Raise, because outside of a stencil an offset means nothing."""
+        self._outside()
+
+
+I: Axis = Axis("I")  # noqa: E741 - the name of the axis in the literature and in gtscript
+"""Axis I, horizontal."""
+J: Axis = Axis("J")
+"""Axis J, horizontal."""
+K: Axis = Axis("K")
+"""Axis K, vertical."""
+IJ = Axes("IJ")
+IK = Axes("IK")
+JK = Axes("JK")
+IJK = Axes("IJK")
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A part of an annotation in brackets, such as ``Alignment[8]``."""
+
+    value: Any
+
+    def __class_getitem__(cls, value: Any) -> Argument:
+        return cls(value)
+
+
+class DType(Argument):
+    """Element type: ``Field[DType[np.float32]]``."""
+
+
+class LayoutMap(Argument):
+    """Layout, as a permutation: ``Field[float, LayoutMap[(0, 2, 1)]]``."""
+
+
+class Alignment(Argument):
+    """Alignment in elements: ``Field[float, Alignment[8]]``."""
+
+
+class DefaultParameters(Argument):
+    """Layout and alignment of a preset: ``Field[float, DefaultParameters["F"]]``."""
+
+
+@dataclass(frozen=True)
+class FieldType:
+    """The annotation of an array parameter; made by ``Field[...]``.
+
+    Attributes
+    ----------
+    dtype : dtype_like or str
+        Element type, or a name that ``dtypes=`` resolves.
+    axes : Axes
+        Axes the field extends along.
+    arguments : tuple of Argument
+        Other parts in brackets.
+    """
+
+    dtype: Any
+    axes: Axes = IJK
+    arguments: tuple[Argument, ...] = ()
+
+
+class Field:
+    """Annotation of an array: ``Field[float]``, ``Field[IJ, float]``, ``Field["name of a type"]``."""
+
+    def __class_getitem__(cls, parts: Any) -> Any:
+        """Make an annotation of an element type and, before or behind it, axes and other parts."""
+        dtype: Any = None
+        axes: Axes | None = None
+        arguments: list[Argument] = []
+        for part in parts if isinstance(parts, tuple) and not _has_data_dimensions(parts) else (parts,):
+            if isinstance(part, DType) and dtype is None:
+                dtype = part.value
+            elif isinstance(part, Argument) and not isinstance(part, DType):
+                arguments.append(part)
+            elif (found := _as_axes(part)) is not None and axes is None:
+                axes = found
+            elif dtype is None:
+                dtype = part
+            else:
+                raise TypeError(f"Field[...] takes one element type and one set of axes, not {parts!r}")
+        if dtype is None:
+            raise TypeError(f"Field[...] needs an element type, as in Field[float], not {parts!r}")
+        return FieldType(dtype, axes if axes is not None else IJK, tuple(arguments))
+
+
+def _has_data_dimensions(part: Any) -> bool:
+    """Whether a part is an element type with data dimensions, such as ``(float, (3,))``."""
+    return isinstance(part, tuple) and len(part) == 2 and isinstance(part[1], tuple)
+
+
+def _as_axes(part: Any) -> Axes | None:
+    if isinstance(part, Axes):
+        return part
+    if isinstance(part, Sequence) and not isinstance(part, str) and part:
+        return Axes("".join(part)) if all(isinstance(axis, Axes) for axis in part) else None
+    return None
+
+
+def kind(annotation: Any, dtypes: DTypes) -> Kind:
+    """Tell what an evaluated annotation says.
+
+    Parameters
+    ----------
+    annotation : object
+        A ``Field[...]``, a type, or a name of a type.
+    dtypes : mapping
+        Types by name, or by the type they stand in for.
+
+    Returns
+    -------
+    tuple of str
+        See `Kind`.
+    """
+    if annotation is Field:
+        return ("invalid", "the element type is missing, as in `Field[float]`")
+    if isinstance(annotation, FieldType):
+        if _has_data_dimensions(annotation.dtype):
+            return ("unsupported", "data dimensions")
+        if annotation.arguments:
+            part = type(annotation.arguments[0]).__name__
+            return ("unsupported", f"annotations with `{part}[...]`")
+        dtype = element_type(annotation.dtype, dtypes)
+        if dtype is None:
+            return ("invalid", f"{_quoted(annotation.dtype)} is no element type")
+        return ("field", dtype, str(annotation.axes))
+    dtype = element_type(annotation, dtypes)
+    if dtype is None:
+        return ("invalid", f"{_quoted(annotation)} is no type of a parameter")
+    return ("scalar", dtype)
+
+
+def element_type(dtype: Any, dtypes: DTypes) -> str | None:
+    """Give NumPy's name of an element type, None where there is none.
+
+    Parameters
+    ----------
+    dtype : object
+        A type, or a name of one.
+    dtypes : mapping
+        Types by name, or by the type they stand in for.
+    """
+    try:
+        dtype = dtypes.get(dtype, dtype)
+    except TypeError:  # not hashable
+        return None
+    if dtype is None or isinstance(dtype, Axes):
+        return None
+    try:
+        return str(np.dtype(dtype).name)
+    except TypeError:
+        return None
+
+
+def _quoted(value: Any) -> str:
+    return f"`{value.__name__}`" if isinstance(value, type) else f"`{value!r}`"

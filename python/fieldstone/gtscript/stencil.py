@@ -1,0 +1,179 @@
+"""The decorator that makes a stencil of a function."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import warnings
+from collections.abc import Callable, Mapping
+from types import FunctionType
+from typing import Any
+
+from .. import _core
+from ..errors import ArgumentTypeError, ArgumentValueError
+from . import capture
+from .annotations import Kind, element_type, kind
+
+PRECISIONS = (None, 32, 64)
+
+
+def define(
+    definition: Callable[..., Any],
+    *,
+    name: str | None = None,
+    externals: Mapping[str, Any] | None = None,
+    dtypes: Mapping[Any, Any] | None = None,
+    literal_int_precision: int | None = None,
+    literal_float_precision: int | None = None,
+    namespace: Mapping[str, Any] | None = None,
+) -> _core.Definition:
+    """Compile a definition as far as no backend is needed: names, types, extents.
+
+    Parameters
+    ----------
+    definition : function
+        Whose text is the stencil.
+    name : str, optional
+        Name of the stencil; the function's by default.
+    externals : mapping, optional
+        Values that the text imports from ``__externals__``.
+    dtypes : mapping, optional
+        Types by the name, or by the type, that annotations use for them.
+    literal_int_precision, literal_float_precision : {None, 32, 64}
+        Bits of literals; by default they take the type of what they are combined with.
+    namespace : mapping, optional
+        Names of the place where it is defined, which postponed annotations may use.
+
+    Returns
+    -------
+    Definition
+        What a backend runs.
+
+    Raises
+    ------
+    GTScriptError
+        The text is wrong; the message shows where.
+    """
+    function = capture.plain_function(definition, "a stencil")
+    for precision_name, precision in (
+        ("literal_int_precision", literal_int_precision),
+        ("literal_float_precision", literal_float_precision),
+    ):
+        if precision not in PRECISIONS:
+            raise ArgumentValueError(f"{precision_name} is None, 32 or 64, not {precision!r}")
+    for argument, mapping in (("externals", externals), ("dtypes", dtypes)):
+        if mapping is not None and not isinstance(mapping, Mapping):
+            raise ArgumentTypeError(f"{argument} is a mapping from names to values, not {mapping!r}")
+    types = dict(dtypes or {})
+    names = {key: element_type(value, {}) for key, value in types.items() if isinstance(key, str)}
+    compiled = _core.define(
+        name=name if name is not None else function.__name__,
+        source=capture.source(function),
+        parameters=_parameters(function, namespace or {}, types),
+        scopes=capture.scopes(function),
+        externals=dict(externals or {}),
+        dtypes={key: value for key, value in names.items() if value is not None},
+        literal_int_precision=literal_int_precision,
+        literal_float_precision=literal_float_precision,
+    )
+    for warning in compiled.warnings:
+        warnings.warn_explicit(
+            str(warning["rendered"]),
+            UserWarning,
+            str(warning.get("file", function.__code__.co_filename)),
+            int(warning.get("line", 1)),
+        )
+    return compiled
+
+
+def _parameters(
+    function: FunctionType, namespace: Mapping[str, Any], dtypes: Mapping[Any, Any]
+) -> list[tuple[str, Kind, Any, bool]]:
+    evaluated = capture.evaluated_annotations(function, namespace, dtypes)
+    parameters = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue  # the compiler points at it
+        said = _kind(evaluated, parameter.name, dtypes)
+        has_default = parameter.default is not parameter.empty
+        if has_default and (parameter.default is None or said[0] == "field"):
+            said = ("unsupported", "optional parameters")
+        default = parameter.default if has_default else None
+        parameters.append((parameter.name, said, default, parameter.kind is parameter.KEYWORD_ONLY))
+    return parameters
+
+
+def _kind(evaluated: Mapping[str, Any], name: str, dtypes: Mapping[Any, Any]) -> Kind:
+    if name not in evaluated:
+        return ("missing",)
+    annotation = evaluated[name]
+    if isinstance(annotation, capture.Unknown):
+        return ("invalid", annotation.reason)
+    return kind(annotation, dtypes)
+
+
+def stencil(
+    backend: str,
+    definition: Callable[..., Any] | None = None,
+    *,
+    externals: Mapping[str, Any] | None = None,
+    dtypes: Mapping[Any, Any] | None = None,
+    name: str | None = None,
+    rebuild: bool = False,
+    literal_int_precision: int | None = None,
+    literal_float_precision: int | None = None,
+    **options: Any,
+) -> Any:
+    """Make a stencil of a function: as a decorator, or with ``definition=``.
+
+    Parameters
+    ----------
+    backend : str
+        How it is executed: ``"debug"``, ``"numpy"``, ``"cpu_kfirst"`` or ``"cpu_ifirst"``.
+    definition : function, optional
+        Whose text is compiled. Without it, a decorator is returned.
+    externals : mapping, optional
+        Values that the text imports with ``from __externals__ import name``: numbers, functions, namespaces of these.
+    dtypes : mapping, optional
+        Types by the name, or by the type, that annotations use for them.
+    name : str, optional
+        Name of the stencil; the function's by default.
+    rebuild : bool, optional
+        Whether to compile anew what the cache has.
+    literal_int_precision, literal_float_precision : {None, 32, 64}
+        Bits of literals; by default they take the type of what they are combined with.
+    **options
+        Options of the backend.
+
+    Returns
+    -------
+    StencilObject
+        What is called with fields and scalars.
+
+    Raises
+    ------
+    GTScriptError
+        The text is wrong; the message shows where.
+    BackendError
+        The backend is not known.
+    """
+    if not isinstance(backend, str):
+        raise ArgumentTypeError(f"backend is a string, as in @gtscript.stencil(backend='cpu_ifirst'), not {backend!r}")
+    frame = sys._getframe(1)
+    namespace = frame.f_locals
+
+    def make(function: Callable[..., Any]) -> Any:
+        from .stencil_object import StencilObject  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+        compiled = define(
+            function,
+            name=name,
+            externals=externals,
+            dtypes=dtypes,
+            literal_int_precision=literal_int_precision,
+            literal_float_precision=literal_float_precision,
+            namespace=namespace,
+        )
+        return StencilObject(compiled, backend, {"rebuild": rebuild, **options})
+
+    return make if definition is None else make(definition)
