@@ -23,7 +23,7 @@ type KernelFunction = unsafe extern "C" fn(*const u64, i64, i64, *mut u8);
 
 /// A stencil as machine code, one variant for each layout it was called with.
 pub struct Native {
-    program: Arc<Program>,
+    program: Program,
     jit: Arc<dyn Jit>,
     cache: Cache,
     variants: RwLock<Vec<Arc<Variant>>>,
@@ -58,9 +58,9 @@ pub struct Origin {
 
 impl Native {
     /// A stencil that is compiled on its first run.
-    pub fn new(program: Arc<Program>, jit: Arc<dyn Jit>, cache: Cache) -> Native {
+    pub fn new(program: &Program, jit: Arc<dyn Jit>, cache: Cache) -> Native {
         Native {
-            program,
+            program: program.with_split_values(),
             jit,
             cache,
             variants: RwLock::default(),

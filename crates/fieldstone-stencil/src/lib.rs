@@ -13,6 +13,7 @@
 //! | [`verify`] | the rules that typed IR keeps |
 //! | [`analysis`] | access kinds, extents and levels |
 //! | [`program`] | all of the above in one value, which backends start from |
+//! | [`values`] | one temporary for each value |
 //! | [`schedule`] | how a program is computed |
 pub mod analysis;
 pub mod branches;
@@ -24,6 +25,7 @@ pub mod program;
 pub mod schedule;
 pub mod source;
 pub mod types;
+pub mod values;
 pub mod verify;
 pub mod visit;
 

@@ -33,6 +33,17 @@ impl Program {
         })
     }
 
+    /// The same program with one temporary for each value, as schedules want it.
+    ///
+    /// # Panics
+    ///
+    /// Never: the program was analysed before, and does not become wrong.
+    pub fn with_split_values(&self) -> Program {
+        let stencil = crate::values::split(self.stencil.clone());
+        let analysis = analyse(&stencil).expect("values of a correct program are split");
+        Program { stencil, analysis }
+    }
+
     fn checked(stencil: Stencil, precision: Precision) -> Result<Program, Vec<Diagnostic>> {
         // Before and after: a dangling id would not survive type resolution.
         crate::verify::verify_ids(&stencil).map_err(malformed)?;

@@ -1,0 +1,141 @@
+//! One temporary for each value: a name that is assigned again and again becomes several temporaries.
+//!
+//! ```text
+//! flux = a[1, 0, 0] - a            flux = a[1, 0, 0] - a
+//! out = flux             becomes   out = flux
+//! flux = b[1, 0, 0] - b            flux#1 = b[1, 0, 0] - b
+//! other = flux                     other = flux#1
+//! ```
+//!
+//! Values that never meet can live in different places, most of them in registers.
+
+use crate::grid::Axis;
+use crate::ir::{Expr, ExprKind, Stencil, Stmt, StmtKind, Target, TempId, Temporary};
+use crate::visit::Accesses;
+
+/// Gives every value of a temporary a temporary of its own, where no value is carried from one section to another.
+pub fn split(mut stencil: Stencil) -> Stencil {
+    let mut names = Names {
+        inside: stay_inside(&stencil),
+        defined: vec![false; stencil.temporaries.len()],
+        current: Vec::new(),
+        temporaries: std::mem::take(&mut stencil.temporaries),
+    };
+    let sections = stencil
+        .computations
+        .iter_mut()
+        .flat_map(|computation| &mut computation.sections);
+    for section in sections {
+        names.current = (0..names.inside.len() as u32).map(TempId).collect();
+        for statement in &mut section.body {
+            names.rename(statement, true);
+        }
+    }
+    stencil.temporaries = names.temporaries;
+    stencil
+}
+
+/// Which temporaries have all their reads behind an assignment at the same level of the same section.
+fn stay_inside(stencil: &Stencil) -> Vec<bool> {
+    let mut inside = vec![true; stencil.temporaries.len()];
+    let sections = stencil
+        .computations
+        .iter()
+        .flat_map(|computation| &computation.sections);
+    for section in sections {
+        let mut assigned = vec![false; stencil.temporaries.len()];
+        for statement in &section.body {
+            let accesses = Accesses::of(statement);
+            for (target, offset) in &accesses.reads {
+                if let Target::Temp(id) = target {
+                    let id = id.0 as usize;
+                    inside[id] &= assigned[id] && offset.along(Axis::K) == 0;
+                }
+            }
+            for (target, conditional) in &accesses.writes {
+                if let Target::Temp(id) = target {
+                    assigned[id.0 as usize] |= !conditional;
+                }
+            }
+        }
+    }
+    inside
+}
+
+struct Names {
+    /// Whether a temporary of the original stencil may be split.
+    inside: Vec<bool>,
+    /// Whether the temporary itself was given to a value.
+    defined: Vec<bool>,
+    /// Which temporary holds the latest value, per temporary of the original stencil.
+    current: Vec<TempId>,
+    temporaries: Vec<Temporary>,
+}
+
+impl Names {
+    fn rename(&mut self, statement: &mut Stmt, always: bool) {
+        match &mut statement.kind {
+            StmtKind::Assign { target, value, .. } => {
+                self.rename_reads(value);
+                if let Target::Temp(id) = target {
+                    if always {
+                        self.define(*id);
+                    }
+                    *id = self.current[id.0 as usize];
+                }
+            }
+            StmtKind::If {
+                condition,
+                then,
+                orelse,
+            } => {
+                self.rename_reads(condition);
+                for inner in then.iter_mut().chain(orelse) {
+                    self.rename(inner, false);
+                }
+            }
+        }
+    }
+
+    fn define(&mut self, id: TempId) {
+        let index = id.0 as usize;
+        if !self.inside[index] {
+            return;
+        }
+        if !self.defined[index] {
+            self.defined[index] = true;
+            self.current[index] = id;
+            return;
+        }
+        let fresh = TempId(self.temporaries.len() as u32);
+        let mut temporary = self.temporaries[index].clone();
+        temporary.name = format!("{}#{}", temporary.name, fresh.0);
+        self.temporaries.push(temporary);
+        self.current[index] = fresh;
+    }
+
+    fn rename_reads(&self, expr: &mut Expr) {
+        match &mut expr.kind {
+            ExprKind::Access {
+                target: Target::Temp(id),
+                ..
+            } => *id = self.current[id.0 as usize],
+            ExprKind::Access { .. } | ExprKind::Literal(_) | ExprKind::Scalar(_) => {}
+            ExprKind::Unary(_, x) | ExprKind::Cast(x) => self.rename_reads(x),
+            ExprKind::Binary(_, a, b) | ExprKind::Compare(_, a, b) => {
+                self.rename_reads(a);
+                self.rename_reads(b);
+            }
+            ExprKind::Select(condition, a, b) => {
+                self.rename_reads(condition);
+                self.rename_reads(a);
+                self.rename_reads(b);
+            }
+            ExprKind::Call(_, arguments) => {
+                for argument in arguments {
+                    self.rename_reads(argument);
+                }
+            }
+        }
+    }
+}
