@@ -12,6 +12,7 @@
 //! | [`branches`] | `if` statements that can run point by point |
 //! | [`verify`] | the rules that typed IR keeps |
 //! | [`analysis`] | access kinds, extents and levels |
+//! | [`text`] | the text form of the IR: printer and parser |
 //! | [`program`] | all of the above in one value, which backends start from |
 //! | [`values`] | one temporary for each value |
 //! | [`schedule`] | how a program is computed |
@@ -24,6 +25,7 @@ pub mod ir;
 pub mod program;
 pub mod schedule;
 pub mod source;
+pub mod text;
 pub mod types;
 pub mod values;
 pub mod verify;

@@ -21,7 +21,8 @@
 use crate::diagnostic::{Category, Code, Diagnostic};
 use crate::dtype::DType;
 use crate::ir::{
-    BinaryOp, Builtin, Expr, ExprKind, Literal, Stencil, Stmt, StmtKind, Target, TempId, UnaryOp,
+    BinaryOp, Builtin, CompareOp, Expr, ExprKind, Literal, Stencil, Stmt, StmtKind, Target, TempId,
+    UnaryOp,
 };
 use crate::source::Span;
 
@@ -47,7 +48,7 @@ pub const PRECISION: Code = Code(308);
 /// Levels of nesting an expression, or `if` statements, may have. A sum of `n` terms without parentheses has `n - 1`.
 ///
 /// Every later pass may recurse into expressions; the limit keeps it within a thread's stack.
-pub const MAX_DEPTH: usize = 1000;
+pub const MAX_DEPTH: usize = 400;
 
 /// Bits of literals that are not weak; `None` leaves them weak.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -648,168 +649,205 @@ impl Types {
     }
 
     fn condition(&self, expr: Expr) -> Result<Expr, Box<Diagnostic>> {
-        truth(self.expr(expr)?, |span, ty| {
-            Diagnostic::error(
-                CONDITION,
-                Category::DataType,
-                span,
-                "A condition must be a boolean",
-            )
-            .with_label(format!("this is {}", ty.describe()))
-            .with_help("compare it with something, as in `x != 0`")
-        })
+        condition(self.expr(expr)?)
     }
 
+    /// The typed form of an expression; with a stack of its own, for resolving needs much of it.
     fn expr(&self, expr: Expr) -> Result<Typed, Box<Diagnostic>> {
-        let span = expr.span;
+        let mut todo = vec![Step::Resolve(expr)];
+        let mut done: Vec<Typed> = Vec::new();
+        while let Some(step) = todo.pop() {
+            match step {
+                Step::Resolve(expr) => match self.leaf(&expr) {
+                    Some(leaf) => done.push(leaf),
+                    None => open(expr, &mut todo),
+                },
+                Step::Build(operation, operands, span) => {
+                    let operands = done.split_off(done.len() - operands);
+                    done.push(build(operation, operands, span)?);
+                }
+            }
+        }
+        Ok(done.remove(0))
+    }
+
+    fn leaf(&self, expr: &Expr) -> Option<Typed> {
         let (kind, ty) = match expr.kind {
             ExprKind::Literal(literal) => (ExprKind::Literal(literal), self.literal(literal)),
-            ExprKind::Scalar(id) => (
-                ExprKind::Scalar(id),
-                Ty::Strong(self.scalars[id.0 as usize]),
-            ),
+            ExprKind::Scalar(id) => {
+                let ty = Ty::Strong(self.scalars[id.0 as usize]);
+                (ExprKind::Scalar(id), ty)
+            }
             ExprKind::Access { target, offset } => {
                 (ExprKind::Access { target, offset }, self.target(target))
             }
-            ExprKind::Unary(op, a) => return self.unary(op, *a, span),
-            ExprKind::Binary(op, a, b) => return self.binary(op, *a, *b, span),
-            ExprKind::Compare(op, a, b) => {
-                let (a, b, _) = self.unified_for_comparison(*a, *b)?;
-                (
-                    ExprKind::Compare(op, Box::new(a), Box::new(b)),
-                    Ty::Strong(DType::Bool),
-                )
-            }
-            ExprKind::Select(condition, a, b) => {
-                let condition = self.condition(*condition)?;
-                let (a, b, ty) = self.unified(*a, *b)?;
-                (
-                    ExprKind::Select(Box::new(condition), Box::new(a), Box::new(b)),
-                    ty,
-                )
-            }
-            ExprKind::Call(builtin, operands) => return self.call(builtin, operands, span),
-            ExprKind::Cast(inner) => {
-                let Some(dtype) = expr.dtype else {
-                    return self.expr(*inner);
-                };
-                let inner = self.expr(*inner)?;
-                return Ok((cast(inner, dtype, span), Ty::Strong(dtype)));
-            }
+            _ => return None,
         };
-        Ok((typed(kind, ty, span), ty))
-    }
-
-    fn unary(&self, op: UnaryOp, a: Expr, span: Span) -> Result<Typed, Box<Diagnostic>> {
-        let (a, ty) = self.expr(a)?;
-        match op {
-            UnaryOp::Neg => {
-                if let Some(literal) = negated(&a) {
-                    return Ok((typed(ExprKind::Literal(literal), ty, span), ty));
-                }
-                if ty.is_bool() {
-                    return Err(misfit(Misfit::BooleanArithmetic, "-", span, &[(&a, ty)]));
-                }
-            }
-            UnaryOp::Not => {
-                let a = truth((a, ty), |_, ty| logical("not", span, ty))?;
-                let ty = Ty::Strong(DType::Bool);
-                return Ok((typed(ExprKind::Unary(op, Box::new(a)), ty, span), ty));
-            }
-            UnaryOp::Invert => {
-                if ty.is_float() {
-                    return Err(misfit(Misfit::Bitwise, "~", span, &[(&a, ty)]));
-                }
-            }
-        }
-        Ok((typed(ExprKind::Unary(op, Box::new(a)), ty, span), ty))
-    }
-
-    fn binary(&self, op: BinaryOp, a: Expr, b: Expr, span: Span) -> Result<Typed, Box<Diagnostic>> {
-        let ((a, a_ty), (b, b_ty)) = (self.expr(a)?, self.expr(b)?);
-        if family(op) == Family::Logical {
-            let a = truth((a, a_ty), |place, ty| logical(op.symbol(), place, ty))?;
-            let b = truth((b, b_ty), |place, ty| logical(op.symbol(), place, ty))?;
-            let ty = Ty::Strong(DType::Bool);
-            let kind = ExprKind::Binary(op, Box::new(a), Box::new(b));
-            return Ok((typed(kind, ty, span), ty));
-        }
-        let Signature { operands, result } = binary_signature(op, a_ty, b_ty, literal_int(&b))
-            .map_err(|reason| misfit(reason, op.symbol(), span, &[(&a, a_ty), (&b, b_ty)]))?;
-        let dtype = operands.dtype();
-        let a = coerce((a, a_ty), dtype)?;
-        let b = coerce((b, b_ty), dtype)?;
-        let kind = ExprKind::Binary(op, Box::new(a), Box::new(b));
-        Ok((typed(kind, result, span), result))
-    }
-
-    fn call(
-        &self,
-        builtin: Builtin,
-        mut operands: Vec<Expr>,
-        span: Span,
-    ) -> Result<Typed, Box<Diagnostic>> {
-        if let (Some(op), 2) = (as_operator(builtin), operands.len())
-            && let (Some(b), Some(a)) = (operands.pop(), operands.pop())
-        {
-            return self.binary(op, a, b, span);
-        }
-        let operands: Vec<Typed> = operands
-            .into_iter()
-            .map(|operand| self.expr(operand))
-            .collect::<Result<_, _>>()?;
-        let common = (operands.iter())
-            .fold(Common::default(), |common, (_, ty)| common.with(*ty))
-            .ty();
-        let signature = call_signature(builtin, common).map_err(|reason| {
-            let operands: Vec<_> = operands.iter().map(|(expr, ty)| (expr, *ty)).collect();
-            misfit(reason, builtin.name(), span, &operands)
-        })?;
-        let dtype = signature.operands.dtype();
-        let mut operands: Vec<Expr> = operands
-            .into_iter()
-            .map(|operand| coerce(operand, dtype))
-            .collect::<Result<_, _>>()?;
-        if is_rounding(builtin)
-            && !dtype.is_float()
-            && let Some(operand) = operands.pop()
-        {
-            return Ok((operand, signature.result));
-        }
-        let kind = ExprKind::Call(builtin, operands);
-        Ok((typed(kind, signature.result, span), signature.result))
-    }
-
-    /// Both expressions in the type they have in common.
-    fn unified(&self, a: Expr, b: Expr) -> Result<(Expr, Expr, Ty), Box<Diagnostic>> {
-        unify(self.expr(a)?, self.expr(b)?)
-    }
-
-    /// As `unified`, but a literal that is out of the other's range is compared all the same, as NumPy does.
-    fn unified_for_comparison(
-        &self,
-        a: Expr,
-        b: Expr,
-    ) -> Result<(Expr, Expr, Ty), Box<Diagnostic>> {
-        let widened = |operand: Typed, literal: &Typed| match (operand.1, &literal.0.kind) {
-            (Ty::Strong(dtype), ExprKind::Literal(Literal::Int(n)))
-                if dtype.is_int()
-                    && dtype != DType::UInt64
-                    && literal.1 == Ty::Weak(Weak::Int)
-                    && !fits(*n, dtype) =>
-            {
-                let span = operand.0.span;
-                (cast(operand, DType::Int64, span), Ty::Strong(DType::Int64))
-            }
-            _ => operand,
-        };
-        let (a, b) = (self.expr(a)?, self.expr(b)?);
-        let a = widened(a, &b);
-        let b = widened(b, &a);
-        unify(a, b)
+        Some((typed(kind, ty, expr.span), ty))
     }
 }
 
+/// What is left to do for an expression.
+enum Step {
+    Resolve(Expr),
+    /// Put an operation on top of so many operands.
+    Build(Operation, usize, Span),
+}
+
+/// An expression without its operands.
+enum Operation {
+    Unary(UnaryOp),
+    Binary(BinaryOp),
+    Compare(CompareOp),
+    Select,
+    Call(Builtin),
+    Cast(DType),
+}
+
+/// Takes an expression apart: its operands are to be resolved first.
+fn open(expr: Expr, todo: &mut Vec<Step>) {
+    let (operation, operands) = match expr.kind {
+        ExprKind::Literal(_) | ExprKind::Scalar(_) | ExprKind::Access { .. } => return,
+        ExprKind::Unary(op, a) => (Operation::Unary(op), vec![*a]),
+        ExprKind::Binary(op, a, b) => (Operation::Binary(op), vec![*a, *b]),
+        ExprKind::Compare(op, a, b) => (Operation::Compare(op), vec![*a, *b]),
+        ExprKind::Select(condition, a, b) => (Operation::Select, vec![*condition, *a, *b]),
+        ExprKind::Call(builtin, operands) => match as_operator(builtin) {
+            Some(op) => (Operation::Binary(op), operands),
+            None => (Operation::Call(builtin), operands),
+        },
+        ExprKind::Cast(a) => match expr.dtype {
+            Some(dtype) => (Operation::Cast(dtype), vec![*a]),
+            // A conversion to nothing in particular.
+            None => return todo.push(Step::Resolve(*a)),
+        },
+    };
+    todo.push(Step::Build(operation, operands.len(), expr.span));
+    todo.extend(operands.into_iter().rev().map(Step::Resolve));
+}
+
+fn build(
+    operation: Operation,
+    mut operands: Vec<Typed>,
+    span: Span,
+) -> Result<Typed, Box<Diagnostic>> {
+    let boolean = Ty::Strong(DType::Bool);
+    let mut next = || operands.remove(0);
+    match operation {
+        Operation::Unary(op) => unary(op, next(), span),
+        Operation::Binary(op) => binary(op, next(), next(), span),
+        Operation::Compare(op) => {
+            let (a, b, _) = unify_for_comparison(next(), next())?;
+            let kind = ExprKind::Compare(op, Box::new(a), Box::new(b));
+            Ok((typed(kind, boolean, span), boolean))
+        }
+        Operation::Select => {
+            let condition = condition(next())?;
+            let (a, b, ty) = unify(next(), next())?;
+            let kind = ExprKind::Select(Box::new(condition), Box::new(a), Box::new(b));
+            Ok((typed(kind, ty, span), ty))
+        }
+        Operation::Call(builtin) => call(builtin, operands, span),
+        Operation::Cast(dtype) => Ok((cast(next(), dtype, span), Ty::Strong(dtype))),
+    }
+}
+
+fn condition(expr: Typed) -> Result<Expr, Box<Diagnostic>> {
+    truth(expr, |span, ty| {
+        Diagnostic::error(
+            CONDITION,
+            Category::DataType,
+            span,
+            "A condition must be a boolean",
+        )
+        .with_label(format!("this is {}", ty.describe()))
+        .with_help("compare it with something, as in `x != 0`")
+    })
+}
+
+fn unary(op: UnaryOp, (a, ty): Typed, span: Span) -> Result<Typed, Box<Diagnostic>> {
+    match op {
+        UnaryOp::Neg => {
+            if let Some(literal) = negated(&a) {
+                return Ok((typed(ExprKind::Literal(literal), ty, span), ty));
+            }
+            if ty.is_bool() {
+                return Err(misfit(Misfit::BooleanArithmetic, "-", span, &[(&a, ty)]));
+            }
+        }
+        UnaryOp::Not => {
+            let a = truth((a, ty), |place, ty| logical("not", place, ty))?;
+            let ty = Ty::Strong(DType::Bool);
+            return Ok((typed(ExprKind::Unary(op, Box::new(a)), ty, span), ty));
+        }
+        UnaryOp::Invert => {
+            if ty.is_float() {
+                return Err(misfit(Misfit::Bitwise, "~", span, &[(&a, ty)]));
+            }
+        }
+    }
+    Ok((typed(ExprKind::Unary(op, Box::new(a)), ty, span), ty))
+}
+
+fn binary(op: BinaryOp, a: Typed, b: Typed, span: Span) -> Result<Typed, Box<Diagnostic>> {
+    if family(op) == Family::Logical {
+        let error = |place, ty| logical(op.symbol(), place, ty);
+        let (a, b) = (truth(a, error)?, truth(b, error)?);
+        let ty = Ty::Strong(DType::Bool);
+        let kind = ExprKind::Binary(op, Box::new(a), Box::new(b));
+        return Ok((typed(kind, ty, span), ty));
+    }
+    let Signature { operands, result } = binary_signature(op, a.1, b.1, literal_int(&b.0))
+        .map_err(|reason| misfit(reason, op.symbol(), span, &[(&a.0, a.1), (&b.0, b.1)]))?;
+    let dtype = operands.dtype();
+    let (a, b) = (coerce(a, dtype)?, coerce(b, dtype)?);
+    let kind = ExprKind::Binary(op, Box::new(a), Box::new(b));
+    Ok((typed(kind, result, span), result))
+}
+
+fn call(builtin: Builtin, operands: Vec<Typed>, span: Span) -> Result<Typed, Box<Diagnostic>> {
+    let common = (operands.iter())
+        .fold(Common::default(), |common, (_, ty)| common.with(*ty))
+        .ty();
+    let signature = call_signature(builtin, common).map_err(|reason| {
+        let operands: Vec<_> = operands.iter().map(|(expr, ty)| (expr, *ty)).collect();
+        misfit(reason, builtin.name(), span, &operands)
+    })?;
+    let dtype = signature.operands.dtype();
+    let mut operands: Vec<Expr> = operands
+        .into_iter()
+        .map(|operand| coerce(operand, dtype))
+        .collect::<Result<_, _>>()?;
+    if is_rounding(builtin)
+        && !dtype.is_float()
+        && let Some(operand) = operands.pop()
+    {
+        return Ok((operand, signature.result));
+    }
+    let kind = ExprKind::Call(builtin, operands);
+    Ok((typed(kind, signature.result, span), signature.result))
+}
+
+/// As [`unify`], but a literal that is out of the other's range is compared all the same, as NumPy does.
+fn unify_for_comparison(a: Typed, b: Typed) -> Result<(Expr, Expr, Ty), Box<Diagnostic>> {
+    let widened = |operand: Typed, literal: &Typed| match (operand.1, &literal.0.kind) {
+        (Ty::Strong(dtype), ExprKind::Literal(Literal::Int(n)))
+            if dtype.is_int()
+                && dtype != DType::UInt64
+                && literal.1 == Ty::Weak(Weak::Int)
+                && !fits(*n, dtype) =>
+        {
+            let span = operand.0.span;
+            (cast(operand, DType::Int64, span), Ty::Strong(DType::Int64))
+        }
+        _ => operand,
+    };
+    let a = widened(a, &b);
+    let b = widened(b, &a);
+    unify(a, b)
+}
+
+/// Both values in the type they have in common.
 fn unify(a: Typed, b: Typed) -> Result<(Expr, Expr, Ty), Box<Diagnostic>> {
     let ty = Common::default().with(a.1).with(b.1).ty();
     let dtype = ty.dtype();

@@ -1,0 +1,134 @@
+//! The text form of the IR: for tests, for bug reports, and for looking at what a pass did.
+//!
+//! [`print`] and [`parse`] are inverse to each other: printing and parsing gives the same stencil, types included, save for
+//! spans, which then point into the text.
+//!
+//! ```text
+//! # Comments run to the end of the line.
+//! typed stencil smooth {
+//!   field inp: float32[IJK]          # parameters, in the order of the signature
+//!   field out: float32[IJK]
+//!   scalar weight: float32
+//!   temp lap: float32                # temporaries; without `: type` where that is not resolved
+//!   parallel {
+//!     interval 0..end {
+//!       lap = ((inp[-1, 0, 0] + inp[1, 0, 0]) - (2:float32 * inp))
+//!     }
+//!   }
+//!   forward {
+//!     interval 0..1 {
+//!       out = inp
+//!     }
+//!     interval 1..end-1 {
+//!       if ((lap > 0.0:float32) and not(isnan(lap))) {
+//!         out = (inp + (weight * lap[0, 0, -1]))
+//!       } else {
+//!         out = select((weight < 1.0:float32), inp, -(out[0, 0, -1]))
+//!       }
+//!     }
+//!   }
+//! }
+//! ```
+//!
+//! - Operations with two operands are always in parentheses, so there is no precedence. `-(x)`, `not(x)`, `~(x)` and functions
+//!   stand before theirs; `-1` is a literal. A conditional expression is `select(condition, a, b)`, a conversion `float32(x)`.
+//! - Offsets are along I, J, K, whatever axes the target has; none is the point itself.
+//! - `0`, `2`, `end`, `end-1` are levels from the first and from one past the last; an interval ends before its second level.
+//! - **Types.** In a `typed stencil`, an expression has the type of its (first) operand; comparisons and tests are `bool`;
+//!   accesses have the type of their target; a literal is followed by its type. Whatever has another type says so, as in
+//!   `(a + b):float64`, and `:?` is one that is missing. In a plain `stencil` no expression has a type unless it says so; only
+//!   conversions do.
+//! - Literals are integers, reals (with a point or an exponent, or `+inf`, `-inf`, `+nan`), `True` and `False`.
+//! - A name with other characters than letters, digits, `_`, `@` and `.` is in double quotes, as in a Rust string.
+//! - `params b, a` after the declarations is the order of the signature, where that is not the order of the declarations.
+
+mod parse;
+mod print;
+
+pub use parse::{SYNTAX, parse};
+pub use print::{print, print_expr, print_program};
+
+use crate::dtype::DType;
+use crate::ir::{Builtin, Expr, ExprKind, Stencil, StmtKind, Target};
+use crate::source::{SourceMap, Span};
+
+/// The type an expression of a typed stencil has if the text does not say so; `None` for literals.
+fn implied(stencil: &Stencil, kind: &ExprKind) -> Option<DType> {
+    match kind {
+        ExprKind::Literal(_) | ExprKind::Cast(_) => None,
+        ExprKind::Scalar(id) => stencil.scalars.get(id.0 as usize).map(|s| s.dtype),
+        ExprKind::Access { target, .. } => match target {
+            Target::Field(id) => stencil.fields.get(id.0 as usize).map(|f| f.dtype),
+            Target::Temp(id) => stencil.temporaries.get(id.0 as usize)?.dtype,
+        },
+        ExprKind::Unary(_, a) | ExprKind::Binary(_, a, _) | ExprKind::Select(_, a, _) => a.dtype,
+        ExprKind::Compare(..)
+        | ExprKind::Call(Builtin::IsFinite | Builtin::IsInf | Builtin::IsNan, _) => {
+            Some(DType::Bool)
+        }
+        ExprKind::Call(_, operands) => operands.first()?.dtype,
+    }
+}
+
+/// The stencil without its sources and spans, for comparing what stencils say.
+pub fn without_spans(mut stencil: Stencil) -> Stencil {
+    let nowhere = Span::default();
+    stencil.sources = SourceMap::default();
+    stencil
+        .fields
+        .iter_mut()
+        .for_each(|field| field.span = nowhere);
+    stencil
+        .scalars
+        .iter_mut()
+        .for_each(|scalar| scalar.span = nowhere);
+    stencil
+        .temporaries
+        .iter_mut()
+        .for_each(|temp| temp.span = nowhere);
+    for computation in &mut stencil.computations {
+        computation.span = nowhere;
+        for section in &mut computation.sections {
+            section.span = nowhere;
+            let mut todo: Vec<_> = section.body.iter_mut().collect();
+            while let Some(stmt) = todo.pop() {
+                stmt.span = nowhere;
+                match &mut stmt.kind {
+                    StmtKind::Assign {
+                        target_span, value, ..
+                    } => {
+                        *target_span = nowhere;
+                        forget_span(value);
+                    }
+                    StmtKind::If {
+                        condition,
+                        then,
+                        orelse,
+                    } => {
+                        forget_span(condition);
+                        todo.extend(then.iter_mut().chain(orelse));
+                    }
+                }
+            }
+        }
+    }
+    stencil
+}
+
+fn forget_span(expr: &mut Expr) {
+    let mut todo = vec![expr];
+    while let Some(expr) = todo.pop() {
+        expr.span = Span::default();
+        match &mut expr.kind {
+            ExprKind::Literal(_) | ExprKind::Scalar(_) | ExprKind::Access { .. } => {}
+            ExprKind::Unary(_, a) | ExprKind::Cast(a) => todo.push(a),
+            ExprKind::Binary(_, a, b) | ExprKind::Compare(_, a, b) => {
+                todo.extend([&mut **a, &mut **b]);
+            }
+            ExprKind::Select(condition, a, b) => {
+                todo.extend([&mut **condition, &mut **a, &mut **b]);
+            }
+            ExprKind::Call(_, operands) => todo.extend(operands),
+        }
+    }
+}

@@ -1,0 +1,751 @@
+//! From text to IR: a lexer and a parser by recursive descent.
+
+use std::collections::HashMap;
+
+use super::implied;
+use crate::diagnostic::{Category, Code, Diagnostic, Diagnostics};
+use crate::dtype::DType;
+use crate::grid::{Axes, Axis, Bound, Interval, Level, Offset};
+use crate::ir::{
+    BinaryOp, Builtin, CompareOp, Computation, Expr, ExprKind, Field, FieldId, Literal, Order,
+    Param, Scalar, ScalarId, Section, Stencil, Stmt, StmtKind, Target, TempId, Temporary, UnaryOp,
+};
+use crate::source::{Source, SourceId, SourceMap, Span};
+use crate::types::MAX_DEPTH;
+
+/// Text that is not the text form of a stencil.
+pub const SYNTAX: Code = Code(460);
+
+/// The stencil of a text. Its spans point into the text, which is its only source, of the file `file`.
+///
+/// # Errors
+///
+/// The first place that is not as the [module](super) describes it.
+pub fn parse(file: &str, text: &str) -> Result<Stencil, Diagnostics> {
+    let mut sources = SourceMap::default();
+    let source = sources.add(Source {
+        file: file.to_string(),
+        first_line: 1,
+        indent: 0,
+        text: text.to_string(),
+    });
+    let parsed = lex(text, source).and_then(|tokens| {
+        let end = Span {
+            source,
+            start: text.len() as u32,
+            end: text.len() as u32,
+        };
+        Parser::new(tokens, end).stencil()
+    });
+    match parsed {
+        Ok(stencil) => Ok(Stencil { sources, ..stencil }),
+        Err(error) => Err(Diagnostics {
+            diagnostics: vec![*error],
+            sources,
+        }),
+    }
+}
+
+type Parsed<T> = Result<T, Box<Diagnostic>>;
+
+fn fail<T>(span: Span, message: impl Into<String>) -> Parsed<T> {
+    Err(Box::new(Diagnostic::error(
+        SYNTAX,
+        Category::Syntax,
+        span,
+        message,
+    )))
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Tokens
+
+#[derive(Clone, Debug, PartialEq)]
+enum Token {
+    Name(String),
+    /// In quotes: never a keyword.
+    Quoted(String),
+    /// Digits, perhaps with a point and an exponent.
+    Number(String),
+    Symbol(&'static str),
+}
+
+/// Longer ones first.
+const SYMBOLS: [&str; 34] = [
+    "**", "//", "<<", ">>", "==", "!=", "<=", ">=", "..", "+", "-", "*", "/", "%", "&", "|", "^",
+    "~", "<", ">", "=", "(", ")", "[", "]", "{", "}", ",", ":", "?", "!", ";", "@", ".",
+];
+
+fn lex(text: &str, source: SourceId) -> Parsed<Vec<(Token, Span)>> {
+    let mut tokens = Vec::new();
+    let mut at = 0;
+    while let Some(first) = text[at..].chars().next() {
+        let rest = &text[at..];
+        if first.is_whitespace() {
+            at += first.len_utf8();
+            continue;
+        }
+        if first == '#' {
+            at += rest.find('\n').unwrap_or(rest.len());
+            continue;
+        }
+        let span = |length: usize| Span {
+            source,
+            start: at as u32,
+            end: (at + length) as u32,
+        };
+        let (token, length) = if first.is_alphabetic() || first == '_' {
+            let length = rest
+                .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '@' | '.')))
+                .unwrap_or(rest.len());
+            // `end..` is a level and a symbol.
+            let length = rest[..length].find("..").unwrap_or(length);
+            (Token::Name(rest[..length].to_string()), length)
+        } else if first.is_ascii_digit() {
+            let length = number_length(rest);
+            (Token::Number(rest[..length].to_string()), length)
+        } else if first == '"' {
+            match quoted(rest) {
+                Some((name, length)) => (Token::Quoted(name), length),
+                None => {
+                    return fail(
+                        span(1),
+                        "A name in quotes is not closed, or has an escape that is not known",
+                    );
+                }
+            }
+        } else if let Some(symbol) = SYMBOLS.into_iter().find(|s| rest.starts_with(s)) {
+            (Token::Symbol(symbol), symbol.len())
+        } else {
+            return fail(
+                span(first.len_utf8()),
+                format!("Unexpected character `{first}`"),
+            );
+        };
+        tokens.push((token, span(length)));
+        at += length;
+    }
+    Ok(tokens)
+}
+
+fn number_length(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let digits = |from: usize| {
+        from + bytes[from..]
+            .iter()
+            .take_while(|b| b.is_ascii_digit())
+            .count()
+    };
+    let mut end = digits(0);
+    // A point, but not the two of an interval.
+    if bytes.get(end) == Some(&b'.') && bytes.get(end + 1) != Some(&b'.') {
+        end = digits(end + 1);
+    }
+    if matches!(bytes.get(end), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+        let exponent = digits((end + 1 + sign).min(bytes.len()));
+        if exponent > end + 1 + sign {
+            end = exponent;
+        }
+    }
+    end
+}
+
+/// A name in quotes, written as Rust's `{:?}` writes it, and how long it is in the text.
+fn quoted(text: &str) -> Option<(String, usize)> {
+    let mut name = String::new();
+    let mut chars = text.char_indices().skip(1);
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '"' => return Some((name, at + 1)),
+            '\n' => return None,
+            '\\' => match chars.next()?.1 {
+                'n' => name.push('\n'),
+                't' => name.push('\t'),
+                'r' => name.push('\r'),
+                '0' => name.push('\0'),
+                c @ ('"' | '\'' | '\\') => name.push(c),
+                'u' => {
+                    let mut code = 0u32;
+                    if chars.next()?.1 != '{' {
+                        return None;
+                    }
+                    loop {
+                        match chars.next()?.1 {
+                            '}' => break,
+                            c => code = code.checked_mul(16)?.checked_add(c.to_digit(16)?)?,
+                        }
+                    }
+                    name.push(char::from_u32(code)?);
+                }
+                _ => return None,
+            },
+            c => name.push(c),
+        }
+    }
+    None
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Parser
+
+#[derive(Clone, Copy)]
+enum Named {
+    Scalar(ScalarId),
+    Target(Target),
+}
+
+struct Parser {
+    tokens: Vec<(Token, Span)>,
+    at: usize,
+    end: Span,
+    typed: bool,
+    names: HashMap<String, Named>,
+    stencil: Stencil,
+}
+
+impl Parser {
+    fn new(tokens: Vec<(Token, Span)>, end: Span) -> Parser {
+        Parser {
+            tokens,
+            at: 0,
+            end,
+            typed: false,
+            names: HashMap::new(),
+            stencil: Stencil {
+                name: String::new(),
+                params: Vec::new(),
+                fields: Vec::new(),
+                scalars: Vec::new(),
+                temporaries: Vec::new(),
+                computations: Vec::new(),
+                sources: SourceMap::default(),
+            },
+        }
+    }
+
+    fn peek(&self) -> Option<&Token> {
+        self.tokens.get(self.at).map(|(token, _)| token)
+    }
+
+    fn span(&self) -> Span {
+        self.tokens.get(self.at).map_or(self.end, |(_, span)| *span)
+    }
+
+    /// From the start of a token that was taken before to the end of the last one.
+    fn since(&self, start: Span) -> Span {
+        start.to(self.tokens[self.at - 1].1)
+    }
+
+    fn is_symbol(&self, symbol: &str) -> bool {
+        matches!(self.peek(), Some(Token::Symbol(found)) if *found == symbol)
+    }
+
+    fn is_word(&self, word: &str) -> bool {
+        matches!(self.peek(), Some(Token::Name(found)) if found == word)
+    }
+
+    fn take_symbol(&mut self, symbol: &str) -> bool {
+        let found = self.is_symbol(symbol);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn take_word(&mut self, word: &str) -> bool {
+        let found = self.is_word(word);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn expected<T>(&self, what: &str) -> Parsed<T> {
+        let found = match self.peek() {
+            None => "the end of the text".to_string(),
+            Some(Token::Name(text) | Token::Quoted(text) | Token::Number(text)) => {
+                format!("`{text}`")
+            }
+            Some(Token::Symbol(symbol)) => format!("`{symbol}`"),
+        };
+        fail(self.span(), format!("Expected {what}, found {found}"))
+    }
+
+    fn symbol(&mut self, symbol: &str) -> Parsed<()> {
+        if self.take_symbol(symbol) {
+            Ok(())
+        } else {
+            self.expected(&format!("`{symbol}`"))
+        }
+    }
+
+    fn word(&mut self, word: &str) -> Parsed<()> {
+        if self.take_word(word) {
+            Ok(())
+        } else {
+            self.expected(&format!("`{word}`"))
+        }
+    }
+
+    fn name(&mut self) -> Parsed<(String, Span)> {
+        let span = self.span();
+        match self.peek() {
+            Some(Token::Name(name) | Token::Quoted(name)) => {
+                let name = name.clone();
+                self.at += 1;
+                Ok((name, span))
+            }
+            _ => self.expected("a name"),
+        }
+    }
+
+    fn dtype(&mut self) -> Parsed<DType> {
+        let dtype = match self.peek() {
+            Some(Token::Name(name)) => DType::from_name(name),
+            _ => None,
+        };
+        match dtype {
+            Some(dtype) => {
+                self.at += 1;
+                Ok(dtype)
+            }
+            None => self.expected("a type"),
+        }
+    }
+
+    fn int(&mut self) -> Parsed<i64> {
+        let start = self.at;
+        let sign = match (self.take_symbol("-"), self.take_symbol("+")) {
+            (true, false) => "-",
+            _ => "",
+        };
+        if let Some(Token::Number(digits)) = self.peek()
+            && let Ok(value) = format!("{sign}{digits}").parse()
+        {
+            self.at += 1;
+            return Ok(value);
+        }
+        self.at = start;
+        self.expected("an integer")
+    }
+
+    fn int32(&mut self) -> Parsed<i32> {
+        let span = self.span();
+        match i32::try_from(self.int()?) {
+            Ok(n) => Ok(n),
+            Err(_) => fail(span, "This number does not fit 32 bits"),
+        }
+    }
+
+    // -- declarations
+
+    fn stencil(mut self) -> Parsed<Stencil> {
+        self.typed = self.take_word("typed");
+        self.word("stencil")?;
+        self.stencil.name = self.name()?.0;
+        self.symbol("{")?;
+        while !self.take_symbol("}") {
+            self.item()?;
+        }
+        if self.peek().is_some() {
+            return self.expected("the end of the text");
+        }
+        Ok(self.stencil)
+    }
+
+    fn item(&mut self) -> Parsed<()> {
+        let start = self.span();
+        for (word, order) in [
+            ("parallel", Order::Parallel),
+            ("forward", Order::Forward),
+            ("backward", Order::Backward),
+        ] {
+            if self.take_word(word) {
+                let span = self.since(start);
+                let sections = self.sections()?;
+                self.stencil.computations.push(Computation {
+                    order,
+                    sections,
+                    span,
+                });
+                return Ok(());
+            }
+        }
+        if self.take_word("field") {
+            self.field()
+        } else if self.take_word("scalar") {
+            self.scalar()
+        } else if self.take_word("temp") {
+            self.temporary()
+        } else if self.take_word("params") {
+            self.params()
+        } else {
+            self.expected("a declaration or a computation")
+        }
+    }
+
+    fn declare(&mut self, named: Named) -> Parsed<(String, Span)> {
+        let (name, span) = self.name()?;
+        if self.names.insert(name.clone(), named).is_some() {
+            return fail(span, format!("`{name}` is declared twice"));
+        }
+        Ok((name, span))
+    }
+
+    fn field(&mut self) -> Parsed<()> {
+        let id = FieldId(self.stencil.fields.len() as u32);
+        let (name, span) = self.declare(Named::Target(Target::Field(id)))?;
+        self.symbol(":")?;
+        let dtype = self.dtype()?;
+        self.symbol("[")?;
+        let mut axes = Axes([false; 3]);
+        if let Some(Token::Name(letters)) = self.peek() {
+            let letters = letters.clone();
+            for letter in letters.chars() {
+                match Axis::ALL
+                    .into_iter()
+                    .find(|axis| axis.to_string() == letter.to_string())
+                {
+                    Some(axis) => axes.0[axis.index()] = true,
+                    None => return self.expected("axes, as in `IJK`"),
+                }
+            }
+            self.at += 1;
+        }
+        self.symbol("]")?;
+        self.stencil.fields.push(Field {
+            name,
+            dtype,
+            axes,
+            span,
+        });
+        self.stencil.params.push(Param::Field(id));
+        Ok(())
+    }
+
+    fn scalar(&mut self) -> Parsed<()> {
+        let id = ScalarId(self.stencil.scalars.len() as u32);
+        let (name, span) = self.declare(Named::Scalar(id))?;
+        self.symbol(":")?;
+        let dtype = self.dtype()?;
+        self.stencil.scalars.push(Scalar { name, dtype, span });
+        self.stencil.params.push(Param::Scalar(id));
+        Ok(())
+    }
+
+    fn temporary(&mut self) -> Parsed<()> {
+        let id = TempId(self.stencil.temporaries.len() as u32);
+        let (name, span) = self.declare(Named::Target(Target::Temp(id)))?;
+        let dtype = if self.take_symbol(":") {
+            Some(self.dtype()?)
+        } else {
+            None
+        };
+        self.stencil
+            .temporaries
+            .push(Temporary { name, dtype, span });
+        Ok(())
+    }
+
+    fn params(&mut self) -> Parsed<()> {
+        let mut params = Vec::new();
+        loop {
+            let (name, span) = self.name()?;
+            params.push(match self.names.get(&name) {
+                Some(Named::Scalar(id)) => Param::Scalar(*id),
+                Some(Named::Target(Target::Field(id))) => Param::Field(*id),
+                _ => return fail(span, format!("`{name}` is no field and no scalar")),
+            });
+            if !self.take_symbol(",") {
+                break;
+            }
+        }
+        self.stencil.params = params;
+        Ok(())
+    }
+
+    // -- statements
+
+    fn sections(&mut self) -> Parsed<Vec<Section>> {
+        self.symbol("{")?;
+        let mut sections = Vec::new();
+        while !self.take_symbol("}") {
+            let start = self.span();
+            self.word("interval")?;
+            let first = self.bound()?;
+            self.symbol("..")?;
+            let end = self.bound()?;
+            let span = self.since(start);
+            sections.push(Section {
+                interval: Interval { start: first, end },
+                body: self.block(0)?,
+                span,
+            });
+        }
+        Ok(sections)
+    }
+
+    fn bound(&mut self) -> Parsed<Bound> {
+        if !self.take_word("end") {
+            let offset = self.int32()?;
+            return Ok(Bound {
+                level: Level::Start,
+                offset,
+            });
+        }
+        let offset = if self.is_symbol("-") || self.is_symbol("+") {
+            self.int32()?
+        } else {
+            0
+        };
+        Ok(Bound {
+            level: Level::End,
+            offset,
+        })
+    }
+
+    fn block(&mut self, depth: usize) -> Parsed<Vec<Stmt>> {
+        if depth > MAX_DEPTH {
+            return fail(self.span(), "Statements are nested too deeply");
+        }
+        self.symbol("{")?;
+        let mut body = Vec::new();
+        while !self.take_symbol("}") {
+            body.push(self.statement(depth)?);
+        }
+        Ok(body)
+    }
+
+    fn statement(&mut self, depth: usize) -> Parsed<Stmt> {
+        let start = self.span();
+        let kind = if self.take_word("if") {
+            let condition = self.expr(0)?;
+            let then = self.block(depth + 1)?;
+            let orelse = if self.take_word("else") {
+                self.block(depth + 1)?
+            } else {
+                Vec::new()
+            };
+            StmtKind::If {
+                condition,
+                then,
+                orelse,
+            }
+        } else {
+            let (name, target_span) = self.name()?;
+            let Some(Named::Target(target)) = self.names.get(&name).copied() else {
+                return fail(
+                    target_span,
+                    format!("`{name}` is no field and no temporary"),
+                );
+            };
+            self.symbol("=")?;
+            StmtKind::Assign {
+                target,
+                target_span,
+                value: self.expr(0)?,
+            }
+        };
+        Ok(Stmt {
+            kind,
+            span: self.since(start),
+        })
+    }
+
+    // -- expressions
+
+    fn expr(&mut self, depth: usize) -> Parsed<Expr> {
+        if depth > MAX_DEPTH {
+            return fail(self.span(), "This expression is nested too deeply");
+        }
+        let start = self.span();
+        let (kind, dtype) = self.operand(depth)?;
+        let implied = if self.typed {
+            implied(&self.stencil, &kind)
+        } else {
+            None
+        };
+        let dtype = if self.take_symbol(":") {
+            if self.take_symbol("?") {
+                None
+            } else {
+                Some(self.dtype()?)
+            }
+        } else {
+            dtype.or(implied)
+        };
+        Ok(Expr {
+            kind,
+            dtype,
+            span: self.since(start),
+        })
+    }
+
+    /// An expression without its type, but for conversions, which are called by it.
+    fn operand(&mut self, depth: usize) -> Parsed<(ExprKind, Option<DType>)> {
+        if self.take_symbol("(") {
+            return Ok((self.operation(depth)?, None));
+        }
+        for (symbol, op) in [("-", UnaryOp::Neg), ("~", UnaryOp::Invert)] {
+            if self.is_symbol(symbol)
+                && matches!(self.tokens.get(self.at + 1), Some((Token::Symbol("("), _)))
+            {
+                self.at += 1;
+                return Ok((
+                    ExprKind::Unary(op, Box::new(self.one_operand(depth)?)),
+                    None,
+                ));
+            }
+        }
+        let starts_literal = self.is_symbol("-")
+            || self.is_symbol("+")
+            || self.is_word("True")
+            || self.is_word("False")
+            || matches!(self.peek(), Some(Token::Number(_)));
+        if starts_literal {
+            return Ok((ExprKind::Literal(self.literal()?), None));
+        }
+        let quoted = matches!(self.peek(), Some(Token::Quoted(_)));
+        let (name, span) = self.name()?;
+        if self.is_symbol("(") && !quoted {
+            return self.call(&name, span, depth);
+        }
+        match self.names.get(&name).copied() {
+            Some(Named::Scalar(id)) => Ok((ExprKind::Scalar(id), None)),
+            Some(Named::Target(target)) => {
+                let offset = self.offset()?;
+                Ok((ExprKind::Access { target, offset }, None))
+            }
+            None => fail(span, format!("`{name}` is not declared")),
+        }
+    }
+
+    fn one_operand(&mut self, depth: usize) -> Parsed<Expr> {
+        self.symbol("(")?;
+        let operand = self.expr(depth + 1)?;
+        self.symbol(")")?;
+        Ok(operand)
+    }
+
+    /// What follows the parenthesis of an operation with two operands.
+    fn operation(&mut self, depth: usize) -> Parsed<ExprKind> {
+        let a = Box::new(self.expr(depth + 1)?);
+        let symbol = match self.peek() {
+            Some(Token::Symbol(symbol)) => *symbol,
+            Some(Token::Name(word)) if word == "and" => "and",
+            Some(Token::Name(word)) if word == "or" => "or",
+            _ => return self.expected("an operator"),
+        };
+        let binary = BINARY.into_iter().find(|op| op.symbol() == symbol);
+        let compare = COMPARE.into_iter().find(|op| op.symbol() == symbol);
+        if binary.is_none() && compare.is_none() {
+            return self.expected("an operator");
+        }
+        self.at += 1;
+        let b = Box::new(self.expr(depth + 1)?);
+        self.symbol(")")?;
+        match (binary, compare) {
+            (Some(op), _) => Ok(ExprKind::Binary(op, a, b)),
+            (None, Some(op)) => Ok(ExprKind::Compare(op, a, b)),
+            (None, None) => self.expected("an operator"),
+        }
+    }
+
+    fn literal(&mut self) -> Parsed<Literal> {
+        if self.take_word("True") {
+            return Ok(Literal::Bool(true));
+        }
+        if self.take_word("False") {
+            return Ok(Literal::Bool(false));
+        }
+        let start = self.at;
+        let sign = match (self.take_symbol("-"), self.take_symbol("+")) {
+            (true, false) => "-",
+            _ => "",
+        };
+        if let Some(Token::Number(digits) | Token::Name(digits)) = self.peek() {
+            let text = format!("{sign}{digits}");
+            let literal = match (text.parse::<i64>(), text.parse::<f64>()) {
+                (Ok(n), _) => Some(Literal::Int(n)),
+                // An integer that is too long is not a real number.
+                (_, Ok(x)) if !digits.chars().all(|c| c.is_ascii_digit()) => {
+                    Some(Literal::Float(x))
+                }
+                _ => None,
+            };
+            if let Some(literal) = literal {
+                self.at += 1;
+                return Ok(literal);
+            }
+        }
+        self.at = start;
+        self.expected("a number")
+    }
+
+    fn offset(&mut self) -> Parsed<Offset> {
+        if !self.take_symbol("[") {
+            return Ok(Offset::ZERO);
+        }
+        let i = self.int32()?;
+        self.symbol(",")?;
+        let j = self.int32()?;
+        self.symbol(",")?;
+        let k = self.int32()?;
+        self.symbol("]")?;
+        Ok(Offset([i, j, k]))
+    }
+
+    fn call(&mut self, name: &str, span: Span, depth: usize) -> Parsed<(ExprKind, Option<DType>)> {
+        if name == "not" {
+            let operand = Box::new(self.one_operand(depth)?);
+            return Ok((ExprKind::Unary(UnaryOp::Not, operand), None));
+        }
+        let dtype = DType::from_name(name);
+        if dtype.is_some() || name == "cast" {
+            return Ok((ExprKind::Cast(Box::new(self.one_operand(depth)?)), dtype));
+        }
+        self.symbol("(")?;
+        let mut operands = Vec::new();
+        if !self.is_symbol(")") {
+            operands.push(self.expr(depth + 1)?);
+            while self.take_symbol(",") {
+                operands.push(self.expr(depth + 1)?);
+            }
+        }
+        self.symbol(")")?;
+        if name == "select" {
+            let Ok([condition, a, b]) = <[Expr; 3]>::try_from(operands) else {
+                return fail(span, "`select` takes 3 operands");
+            };
+            let kind = ExprKind::Select(Box::new(condition), Box::new(a), Box::new(b));
+            return Ok((kind, None));
+        }
+        match Builtin::from_name(name) {
+            Some(builtin) => Ok((ExprKind::Call(builtin, operands), None)),
+            None => fail(span, format!("There is no function `{name}`")),
+        }
+    }
+}
+
+const BINARY: [BinaryOp; 14] = [
+    BinaryOp::Add,
+    BinaryOp::Sub,
+    BinaryOp::Mul,
+    BinaryOp::Div,
+    BinaryOp::FloorDiv,
+    BinaryOp::Mod,
+    BinaryOp::Pow,
+    BinaryOp::And,
+    BinaryOp::Or,
+    BinaryOp::BitAnd,
+    BinaryOp::BitOr,
+    BinaryOp::BitXor,
+    BinaryOp::ShiftLeft,
+    BinaryOp::ShiftRight,
+];
+
+const COMPARE: [CompareOp; 6] = [
+    CompareOp::Eq,
+    CompareOp::Ne,
+    CompareOp::Lt,
+    CompareOp::Le,
+    CompareOp::Gt,
+    CompareOp::Ge,
+];
