@@ -89,3 +89,34 @@ fn a_laplacian_of_a_laplacian() {
     assert!(!analysis.temporaries[0].maybe_uninitialised);
     assert_eq!(analysis.warnings, []);
 }
+
+#[test]
+fn broken_ids_are_an_error_not_a_panic() {
+    use fieldstone_stencil::text::parse;
+    let good = "stencil s { field a: float64[IJK] field b: float64[IJK] temp t
+        parallel { interval 0..end { t = b a = t } } }";
+    let good = parse("test", good).unwrap();
+    let broken: [(&str, fn(&mut Stencil)); 5] = [
+        ("fields and scalars must each be one parameter", |s| {
+            s.params[1] = Param::Field(FieldId(0));
+        }),
+        ("the parameter Scalar(ScalarId(7)) does not exist", |s| {
+            s.params[1] = Param::Scalar(ScalarId(7));
+        }),
+        ("there is no Temp(TempId(0))", |s| s.temporaries.clear()),
+        ("the name `a` is used twice", |s| {
+            s.fields[1].name = "a".to_string()
+        }),
+        ("there is no Field(FieldId(9))", |s| {
+            let target = Target::Field(FieldId(9));
+            s.computations[0].sections[0].body[1] = assign(target, at(target, [0; 3]));
+        }),
+    ];
+    for (expected, breaks) in broken {
+        let mut stencil = good.clone();
+        breaks(&mut stencil);
+        let errors = Program::new(stencil, Precision::default()).unwrap_err();
+        let message = &errors.diagnostics[0].message;
+        assert!(message.contains(expected), "{message}");
+    }
+}

@@ -45,8 +45,8 @@ typed stencil smooth {
 const UNTYPED: &str = "\
 stencil untyped {
   field a: float64[IJK]
-  field b: float64[K]
   scalar n: int64
+  field b: float64[K]
   temp t
   temp u: float32
   params b, n, a

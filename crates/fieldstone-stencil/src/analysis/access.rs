@@ -108,8 +108,9 @@ pub fn check(stencil: &Stencil) -> Vec<Diagnostic> {
     for computation in &stencil.computations {
         for section in &computation.sections {
             for stmt in &section.body {
+                let before = errors.len();
                 check_statement(stencil, computation, section.interval, stmt, &mut errors);
-                if let StmtKind::If { .. } = stmt.kind {
+                if matches!(stmt.kind, StmtKind::If { .. }) && errors.len() == before {
                     errors.extend(check_conditional(stencil, computation.order, stmt));
                 }
             }

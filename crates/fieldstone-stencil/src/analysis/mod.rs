@@ -99,6 +99,17 @@ impl Access {
     }
 }
 
+impl std::fmt::Display for Access {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Access::None => "not used",
+            Access::Read => "read",
+            Access::Write => "written",
+            Access::ReadWrite => "read and written",
+        })
+    }
+}
+
 /// What a call has to know of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldInfo {

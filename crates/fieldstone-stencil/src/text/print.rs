@@ -53,10 +53,7 @@ impl<'a> Printer<'a> {
         let stencil = self.stencil;
         let typed = if self.typed { "typed " } else { "" };
         if let Some(program) = self.program {
-            self.line(
-                0,
-                &format!("# at least {} levels", program.analysis.min_levels),
-            );
+            self.line(0, &format!("# levels >= {}", program.analysis.min_levels));
         }
         self.line(0, &format!("{typed}stencil {} {{", quoted(&stencil.name)));
         self.declarations();
@@ -96,7 +93,7 @@ impl<'a> Printer<'a> {
                     let name = quoted(&field.name);
                     let info = self.program.map(|program| {
                         let info = program.analysis.fields[id.0 as usize];
-                        format!("  # {:?} on {}", info.access, info.extent).to_lowercase()
+                        format!("  # {}, {}", info.access, info.extent)
                     });
                     let info = info.unwrap_or_default();
                     format!("field {name}: {}[{}]{info}", field.dtype, field.axes)
@@ -138,7 +135,8 @@ impl<'a> Printer<'a> {
     }
 
     fn statement(&mut self, depth: usize, stmt: &Stmt, extent: Option<Extent>) {
-        let extent = extent.map_or(String::new(), |extent| format!("  # on {extent}"));
+        let extent = (extent.filter(|extent| *extent != Extent::ZERO))
+            .map_or(String::new(), |extent| format!("  # on {extent}"));
         let _ = write!(self.out, "{:1$}", "", 2 * depth);
         match &stmt.kind {
             StmtKind::Assign { target, value, .. } => {
