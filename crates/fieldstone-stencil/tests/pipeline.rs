@@ -90,13 +90,16 @@ fn a_laplacian_of_a_laplacian() {
     assert_eq!(analysis.warnings, []);
 }
 
+/// The error to expect, and how to bring it about.
+type Breakage = (&'static str, fn(&mut Stencil));
+
 #[test]
 fn broken_ids_are_an_error_not_a_panic() {
     use fieldstone_stencil::text::parse;
     let good = "stencil s { field a: float64[IJK] field b: float64[IJK] temp t
         parallel { interval 0..end { t = b a = t } } }";
     let good = parse("test", good).unwrap();
-    let broken: [(&str, fn(&mut Stencil)); 5] = [
+    let broken: [Breakage; 5] = [
         ("fields and scalars must each be one parameter", |s| {
             s.params[1] = Param::Field(FieldId(0));
         }),
