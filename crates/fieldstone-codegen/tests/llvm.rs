@@ -1,0 +1,72 @@
+//! The LLVM IR of kernels.
+
+mod support;
+
+use fieldstone_codegen::llvm::{self, Layout, Target};
+use fieldstone_stencil::{Axis, schedule};
+use support::{HORIZONTAL_DIFFUSION, THOMAS, program};
+
+fn emitted(text: &str, fields: &[&str], layout: Vec<Option<Axis>>, features: &str) -> String {
+    let program = program(text, fields).with_split_values();
+    let layout = Layout(layout);
+    let schedule = schedule::build(&program, layout.contiguous());
+    let target = Target {
+        triple: String::from("x86_64-unknown-linux-gnu"),
+        cpu: String::from("x86-64"),
+        features: features.to_owned(),
+    };
+    llvm::emit(&program, &schedule, &layout, &target).text
+}
+
+const AVX512: &str = "+avx,+avx2,+avx512f";
+
+#[test]
+fn a_copy_with_avx512() {
+    let copy = "
+def copy(a, b):
+    with computation(PARALLEL), interval(...):
+        b = a
+";
+    insta::assert_snapshot!(emitted(
+        copy,
+        &["IJK float64"; 2],
+        vec![Some(Axis::I); 2],
+        AVX512
+    ));
+}
+
+#[test]
+fn a_copy_of_a_strided_array_without_masked_access() {
+    let copy = "
+def copy(a, b):
+    with computation(PARALLEL), interval(...):
+        b = a
+";
+    let layout = vec![None, Some(Axis::I)];
+    insta::assert_snapshot!(emitted(copy, &["IJK float32"; 2], layout, ""));
+}
+
+#[test]
+fn vectors_are_as_wide_as_the_registers() {
+    let wide = [
+        ("", "<2 x double>"),
+        ("+avx,+avx2", "<4 x double>"),
+        (AVX512, "<8 x double>"),
+    ];
+    for (features, vector) in wide {
+        let layout = vec![Some(Axis::I); 3];
+        let text = emitted(HORIZONTAL_DIFFUSION, &["IJK float64"; 3], layout, features);
+        assert!(
+            text.contains(&format!("fadd {vector}")),
+            "{features}: {vector}"
+        );
+    }
+}
+
+#[test]
+fn rows_along_k_gather_columns_of_a_solve() {
+    let layout = vec![Some(Axis::K); 5];
+    let text = emitted(THOMAS, &["IJK float64"; 5], layout, AVX512);
+    assert!(text.contains("llvm.masked.gather"));
+    assert!(text.contains("llvm.masked.scatter"));
+}

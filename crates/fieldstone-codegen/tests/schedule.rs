@@ -1,0 +1,164 @@
+//! How stencils are cut into nests, and where their temporaries live.
+
+mod support;
+
+use fieldstone_stencil::schedule::{self, Placement, Schedule};
+use fieldstone_stencil::{Axis, Program};
+use support::{HORIZONTAL_DIFFUSION, THOMAS, program};
+
+fn scheduled(text: &str, fields: &[&str], contiguous: Axis) -> (Program, Schedule) {
+    let program = program(text, fields).with_split_values();
+    let schedule = schedule::build(&program, contiguous);
+    (program, schedule)
+}
+
+fn printed(text: &str, fields: &[&str], contiguous: Axis) -> String {
+    let (program, schedule) = scheduled(text, fields, contiguous);
+    schedule.display(&program.stencil).to_string()
+}
+
+#[test]
+fn diffusion_is_one_nest_with_rings_of_rows() {
+    insta::assert_snapshot!(printed(HORIZONTAL_DIFFUSION, &["IJK float64"; 3], Axis::I));
+}
+
+#[test]
+fn diffusion_with_rows_along_k() {
+    insta::assert_snapshot!(printed(HORIZONTAL_DIFFUSION, &["IJK float64"; 3], Axis::K));
+}
+
+#[test]
+fn a_vertical_solve_is_one_nest_with_blocks_of_columns() {
+    insta::assert_snapshot!(printed(THOMAS, &["IJK float64"; 5], Axis::I));
+}
+
+/// Statements, and the number of nests they become.
+const CUTS: &[(&str, &str, usize)] = &[
+    (
+        "temporaries at offsets stay inside a nest",
+        "
+    with computation(PARALLEL), interval(...):
+        t = a[1, 0, 0] - a
+        u = t - t[-1, 0, 0]
+        b = u[0, 1, 0] - u
+",
+        1,
+    ),
+    (
+        "a field that is read at an offset after it was written is complete first",
+        "
+    with computation(PARALLEL), interval(...):
+        b = a
+        c = b[1, 0, 0]
+",
+        2,
+    ),
+    (
+        "a field is not written while neighbours still read it",
+        "
+    with computation(PARALLEL), interval(...):
+        t = a[1, 0, 0]
+        a = t
+",
+        2,
+    ),
+    (
+        "nor where a temporary at an offset stands between",
+        "
+    with computation(PARALLEL), interval(...):
+        t = a + 1
+        u = t[1, 0, 0]
+        a = u
+",
+        2,
+    ),
+    (
+        "what is read in place may be written in place",
+        "
+    with computation(PARALLEL), interval(...):
+        a = a + 1
+        b = a * 2
+",
+        1,
+    ),
+    (
+        "a sweep takes in the statements before and after that stay in their column",
+        "
+    with computation(PARALLEL), interval(...):
+        t = a * 2
+    with computation(FORWARD):
+        with interval(0, 1):
+            b = t
+        with interval(1, None):
+            b = t + b[0, 0, -1]
+    with computation(PARALLEL), interval(...):
+        c = b + 1
+",
+        1,
+    ),
+    (
+        "a sweep waits for neighbours",
+        "
+    with computation(PARALLEL), interval(...):
+        t = a * 2
+        b = t[1, 0, 0]
+    with computation(FORWARD), interval(1, None):
+        c = b + c[0, 0, -1]
+",
+        2,
+    ),
+    (
+        "a name that is used for many values is many temporaries",
+        "
+    with computation(PARALLEL), interval(...):
+        t = a[1, 0, 0]
+        b = t[-1, 0, 0] + t
+        t = a[0, 1, 0]
+        c = t[0, -1, 0] + t
+",
+        1,
+    ),
+];
+
+#[test]
+fn programs_are_cut_where_points_depend_on_others() {
+    for (rule, body, nests) in CUTS {
+        let text = format!("def stencil(a, b, c):{body}");
+        let (program, schedule) = scheduled(&text, &["IJK float64"; 3], Axis::I);
+        let printed = schedule.display(&program.stencil).to_string();
+        assert_eq!(schedule.nests.len(), *nests, "{rule}\n{printed}");
+    }
+}
+
+#[test]
+fn a_value_that_a_later_nest_reads_is_an_array() {
+    let text = "
+def stencil(a, b):
+    with computation(PARALLEL), interval(...):
+        t = a * 2
+        b = t[1, 0, 0]
+    with computation(FORWARD), interval(1, None):
+        b = t + b[0, 0, -1]
+";
+    let (_, schedule) = scheduled(text, &["IJK float64"; 2], Axis::I);
+    let placement = schedule.temporaries[0];
+    assert!(
+        matches!(placement, Placement::Array { zeroed: false, .. }),
+        "{placement}"
+    );
+}
+
+#[test]
+fn a_sweep_that_reads_neighbours_of_its_own_result_goes_level_by_level() {
+    let text = "
+def stencil(a, b):
+    with computation(FORWARD):
+        with interval(0, 1):
+            t = a
+            b = t[1, 0, 0]
+        with interval(1, None):
+            t = a * 2
+            b = t[1, 0, 0] + b[0, 0, -1]
+";
+    insta::assert_snapshot!(printed(text, &["IJK float64"; 2], Axis::I));
+}
