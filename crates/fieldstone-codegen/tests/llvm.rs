@@ -22,7 +22,7 @@ const AVX512: &str = "+avx,+avx2,+avx512f";
 
 #[test]
 fn a_copy_with_avx512() {
-    let copy = "
+    let copy = "\
 def copy(a, b):
     with computation(PARALLEL), interval(...):
         b = a
@@ -37,7 +37,7 @@ def copy(a, b):
 
 #[test]
 fn a_copy_of_a_strided_array_without_masked_access() {
-    let copy = "
+    let copy = "\
 def copy(a, b):
     with computation(PARALLEL), interval(...):
         b = a

@@ -132,7 +132,7 @@ fn programs_are_cut_where_points_depend_on_others() {
 
 #[test]
 fn a_value_that_a_later_nest_reads_is_an_array() {
-    let text = "
+    let text = "\
 def stencil(a, b):
     with computation(PARALLEL), interval(...):
         t = a * 2
@@ -150,7 +150,7 @@ def stencil(a, b):
 
 #[test]
 fn a_sweep_that_reads_neighbours_of_its_own_result_goes_level_by_level() {
-    let text = "
+    let text = "\
 def stencil(a, b):
     with computation(FORWARD):
         with interval(0, 1):
