@@ -161,12 +161,17 @@ impl Storage {
         }
         let mut view = self.view.clone();
         let mut axes = self.axes.clone();
-        let mut axis = 0;
+        // The axis of the part, and which one of the whole it was.
+        let (mut axis, mut of_whole) = (0, 0);
         for entry in entries {
             match entry {
-                Entry::Ellipsis => axis += ndim - taken,
+                Entry::Ellipsis => {
+                    axis += ndim - taken;
+                    of_whole += ndim - taken;
+                }
                 Entry::Index(index) => {
-                    let index = within(*index, view.shape()[axis], axis)?;
+                    let index = within(*index, view.shape()[axis], of_whole)?;
+                    of_whole += 1;
                     view = view
                         .drop_axis(axis, index)
                         .map_err(|error| memory::exception(py, &error))?;
@@ -182,6 +187,7 @@ impl Storage {
                         .map_err(|error| memory::exception(py, &error))?;
                     axes.slice(axis, size, start, indices.step, len);
                     axis += 1;
+                    of_whole += 1;
                 }
                 Entry::NewAxis => {
                     if axes.dims.is_some() {

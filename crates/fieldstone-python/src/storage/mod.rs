@@ -3,7 +3,7 @@
 //! A creation function reads its keywords ([`parameters`]), looks up what was not given ([`resolve`]) in the preset and
 //! in the data ([`foreign`]), and allocates or wraps ([`creation`]). From then on a [`Storage`] is a strided view of
 //! memory plus what its axes mean ([`axes`]); [`indexing`] and [`attributes`] make further views of it, [`protocols`]
-//! shows it to other libraries and [`repr`] to people.
+//! shows it to other libraries and [`repr`] to people, [`ufunc`] computes with it.
 mod attributes;
 mod axes;
 mod creation;
@@ -15,6 +15,7 @@ mod pickling;
 mod protocols;
 mod repr;
 mod resolve;
+mod ufunc;
 
 use fieldstone_storage::{Dim, Layout, View};
 use numpy::PyArrayDescr;
@@ -103,6 +104,7 @@ impl Storage {
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Storage>()?;
     module.add_class::<CpuStorage>()?;
+    ufunc::register(module)?;
     creation::register(module)?;
     pickling::register(module)
 }

@@ -60,9 +60,11 @@ impl Storage {
                 .collect();
             facts.push(format!("halo {}", halo.join(", ")));
         }
-        let layout = this.layout();
-        let layout: Vec<String> = layout.ranks().iter().map(usize::to_string).collect();
-        facts.push(format!("layout {}", layout.join(" ")));
+        if this.view.ndim() > 1 {
+            let layout = this.layout();
+            let layout: Vec<String> = layout.ranks().iter().map(usize::to_string).collect();
+            facts.push(format!("layout {}", layout.join(" ")));
+        }
         if this.alignment > 1 {
             facts.push(format!("aligned to {} bytes", this.alignment));
         }
@@ -80,7 +82,11 @@ impl Storage {
         let py = slf.py();
         let keywords = PyDict::new(py);
         keywords.set_item("threshold", SHOWN)?;
-        keywords.set_item("edgeitems", 2)?;
+        // A block of them in each direction: with many axes they are many.
+        keywords.set_item(
+            "edgeitems",
+            if slf.borrow().view.ndim() > 2 { 1 } else { 2 },
+        )?;
         memory::numpy(py)?
             .getattr("array2string")?
             .call((Self::array(slf)?,), Some(&keywords))?
