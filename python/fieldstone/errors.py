@@ -87,6 +87,10 @@ class AliasError(ArgumentValueError):
     """Two arguments of a call overlap in memory in a way that changes the result."""
 
 
+class ExecutionError(FieldstoneError, RuntimeError):
+    """A run found an error in the stencil, such as the read of a temporary that was never written."""
+
+
 class DeviceError(FieldstoneError, RuntimeError):
     """A device is not there, or refused an operation."""
 
@@ -97,3 +101,7 @@ class GTNoSuchBufferError(FieldstoneError, RuntimeError):
 
 class CompilationError(FieldstoneError, RuntimeError):
     """The code generator or LLVM failed; a defect of fieldstone."""
+
+
+class LayoutWarning(UserWarning):
+    """An array lies in memory such that a stencil runs slowly on it."""

@@ -196,8 +196,8 @@ def data_interface(
             buffers[device] = {**getattr(data, name), "dims": dims, "owner": data}
     if not buffers:
         raise ArgumentTypeError(
-            f"argument {argument!r} wraps a {type(data).__module__}.{type(data).__qualname__}, which gives no access to "
-            "its memory; expected a NumPy array or a storage (call .compute() or .load() first)"
+            f"argument {argument!r} wraps a {type(data).__module__}.{type(data).__qualname__}, which gives no access "
+            "to its memory; expected a NumPy array or a storage (call .compute() or .load() first)"
         )
     return buffers
 

@@ -402,7 +402,8 @@ mod tests {
 
     #[test]
     fn origins_are_given_along_all_axes_or_the_own_ones() {
-        let cases: [(Axes, &[isize], Option<[isize; 3]>); 6] = [
+        type Case = (Axes, &'static [isize], Option<[isize; 3]>);
+        let cases: [Case; 6] = [
             (Axes::IJK, &[1, 2, 3], Some([1, 2, 3])),
             (IJ, &[1, 2, 3], Some([1, 2, 0])),
             (IJ, &[1, 2], Some([1, 2, 0])),

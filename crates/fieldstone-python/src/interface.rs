@@ -1,17 +1,19 @@
 //! How any object becomes a field: where its elements lie, what its axes mean, and whom to tell of the access.
 //!
-//! [`describe`] takes the first that an object has: NumPy's array type itself, `__gt_data_interface__` or
+//! [`describe`] takes the first that an object has: the memory of a NumPy array or a storage, `__gt_data_interface__` or
 //! `__gt_interface__`, the dims of an xarray `DataArray`, then the protocols that `numpy.asarray` and `numpy.from_dlpack`
 //! take without a copy.
 
 use fieldstone_stencil::{Axis, DType};
+use fieldstone_storage::Dim;
 use numpy::npyffi::{NPY_ARRAY_WRITEABLE, NPY_TYPES};
-use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping, PyString, PyTuple};
 
 use crate::errors::raise;
+use crate::storage::Storage;
 
 /// Most dimensions an argument may have: three of the grid and the data dimensions.
 pub const MAX_RANK: usize = 8;
@@ -124,10 +126,61 @@ pub fn describe<'py>(
     object: &Bound<'py, PyAny>,
     mapping: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Interface<'py>> {
-    match object.cast_exact::<PyUntypedArray>() {
-        Ok(array) => of_array(name, array),
+    if let Ok(array) = object.cast_exact::<PyUntypedArray>() {
+        return of_array(name, array);
+    }
+    match object.cast::<Storage>() {
+        Ok(storage) => of_storage(name, storage),
         Err(_) => of_object(name, object, mapping),
     }
+}
+
+fn of_storage<'py>(name: &str, storage: &Bound<'py, Storage>) -> PyResult<Interface<'py>> {
+    let py = storage.py();
+    let storage = storage.borrow();
+    let view = storage.view();
+    let rank = view.shape().len();
+    if rank > MAX_RANK {
+        return Err(too_many_axes(py, name, rank));
+    }
+    let mut interface = Interface {
+        pointer: view.pointer(),
+        rank,
+        shape: [1; MAX_RANK],
+        strides: [0; MAX_RANK],
+        dtype: data_type(storage.dtype().bind(py))?,
+        readonly: !storage.writeable(),
+        dims: None,
+        halo: None,
+        origin: None,
+        hooks: None,
+        keep: None,
+    };
+    interface.shape[..rank].copy_from_slice(view.shape());
+    interface.strides[..rank].copy_from_slice(view.strides());
+    if let Some(dims) = storage.dims() {
+        let mut labels = [Label::Data(u32::MAX); MAX_RANK];
+        for (label, dim) in labels.iter_mut().zip(dims) {
+            *label = match dim {
+                Dim::I => Label::Axis(Axis::I),
+                Dim::J => Label::Axis(Axis::J),
+                Dim::K => Label::Axis(Axis::K),
+                Dim::Data(number) => Label::Data(*number),
+            };
+        }
+        interface.dims = Some(labels);
+    }
+    let mut halo = [(0, 0); MAX_RANK];
+    halo[..rank].copy_from_slice(storage.halo());
+    interface.halo = Some(halo);
+    Ok(interface)
+}
+
+fn data_type(descr: &Bound<'_, PyArrayDescr>) -> PyResult<Result<DType, String>> {
+    Ok(match element(descr.num()) {
+        Some(dtype) if descr.is_native_byteorder() != Some(false) => Ok(dtype),
+        _ => Err(descr.str()?.to_string()),
+    })
 }
 
 fn of_array<'py>(name: &str, array: &Bound<'py, PyUntypedArray>) -> PyResult<Interface<'py>> {
@@ -144,11 +197,7 @@ fn of_array<'py>(name: &str, array: &Bound<'py, PyUntypedArray>) -> PyResult<Int
         let array = &*array.as_array_ptr();
         (array.fields.data.cast::<u8>(), array.fields.flags)
     };
-    let descr = array.dtype();
-    let dtype = match element(descr.num()) {
-        Some(dtype) if descr.is_native_byteorder() != Some(false) => Ok(dtype),
-        _ => Err(descr.str()?.to_string()),
-    };
+    let dtype = data_type(&array.dtype())?;
     Ok(Interface {
         pointer,
         rank,

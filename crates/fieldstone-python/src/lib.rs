@@ -1,8 +1,12 @@
 //! The extension module `fieldstone._core`: one file per concept it binds.
+mod arguments;
+mod backend;
 mod definition;
 mod errors;
 mod interface;
 mod jit;
+mod numpy_backend;
+mod stencil;
 pub mod storage;
 mod threads;
 
@@ -14,6 +18,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     definition::register(module)?;
     interface::register(module)?;
+    stencil::register(module)?;
     storage::register(module)?;
     threads::register(module)
 }

@@ -163,7 +163,7 @@ def stencil(
     namespace = frame.f_locals
 
     def make(function: Callable[..., Any]) -> Any:
-        from .stencil_object import StencilObject  # type: ignore[import-not-found, import-untyped, unused-ignore]
+        from .stencil_object import StencilObject
 
         compiled = define(
             function,
@@ -174,6 +174,6 @@ def stencil(
             literal_float_precision=literal_float_precision,
             namespace=namespace,
         )
-        return StencilObject(compiled, backend, {"rebuild": rebuild, **options})
+        return StencilObject(compiled, backend, {"rebuild": rebuild, **options}, constants=externals)
 
     return make if definition is None else make(definition)

@@ -1,0 +1,223 @@
+//! The backends of a stencil: their names, and how each runs a call.
+
+use std::sync::Arc;
+
+use fieldstone_codegen::RunError;
+use fieldstone_codegen::cache::Cache;
+use fieldstone_codegen::call::Call;
+use fieldstone_codegen::interpreter::Interpreter;
+use fieldstone_codegen::native::{Native, Variant};
+use fieldstone_stencil::{Program, SourceId};
+use pyo3::prelude::*;
+
+use crate::arguments::closest;
+use crate::errors::raise;
+use crate::jit::Llvmlite;
+use crate::numpy_backend::NumpyText;
+
+/// How a stencil is executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    /// The interpreter, with every access checked.
+    Debug,
+    /// NumPy text.
+    Numpy,
+    /// Native code; its arrays have K contiguous.
+    CpuKFirst,
+    /// Native code; its arrays have I contiguous.
+    CpuIFirst,
+}
+
+const NAMES: [(&str, Backend); 8] = [
+    ("debug", Backend::Debug),
+    ("numpy", Backend::Numpy),
+    ("cpu_kfirst", Backend::CpuKFirst),
+    ("gt:cpu_kfirst", Backend::CpuKFirst),
+    ("gtx86", Backend::CpuKFirst),
+    ("cpu_ifirst", Backend::CpuIFirst),
+    ("gt:cpu_ifirst", Backend::CpuIFirst),
+    ("gtmc", Backend::CpuIFirst),
+];
+
+const ON_DEVICE: [&str; 4] = ["gpu", "gt:gpu", "gtcuda", "cuda"];
+
+impl Backend {
+    /// The backend of a name or alias.
+    pub fn find(py: Python<'_>, name: &str) -> PyResult<Backend> {
+        if let Some((_, backend)) = NAMES.iter().find(|(known, _)| *known == name) {
+            return Ok(*backend);
+        }
+        let known: Vec<&str> = NAMES.iter().map(|(known, _)| *known).collect();
+        let message = if ON_DEVICE.contains(&name) {
+            format!(
+                "backend '{name}' is not available in this version of fieldstone, which computes on the CPU only; the backends \
+                 are: {}",
+                known.join(", ")
+            )
+        } else {
+            let hint = closest(name, known.iter().copied())
+                .map_or_else(String::new, |name| format!(" (did you mean '{name}'?)"));
+            format!(
+                "backend '{name}' is not known{hint}; the backends are: {}",
+                known.join(", ")
+            )
+        };
+        Err(raise(py, "BackendError", message))
+    }
+
+    /// The name, without alias.
+    pub fn name(self) -> &'static str {
+        match self {
+            Backend::Debug => "debug",
+            Backend::Numpy => "numpy",
+            Backend::CpuKFirst => "cpu_kfirst",
+            Backend::CpuIFirst => "cpu_ifirst",
+        }
+    }
+}
+
+/// What runs the calls of one stencil.
+pub enum Executor {
+    /// Backend `debug`.
+    Interpreter(Box<Interpreter>),
+    /// Backend `numpy`.
+    Numpy(NumpyText),
+    /// Backends `cpu_kfirst` and `cpu_ifirst`.
+    Native(Box<Native>),
+}
+
+/// A call whose memory other threads of Python do not touch while it runs, which is what a caller of a stencil promises.
+struct Detached<'a>(&'a Call<'a>);
+
+// SAFETY: the pointers of a call are to memory that its arguments keep alive until the call returns.
+unsafe impl Send for Detached<'_> {}
+
+impl Executor {
+    /// Prepares a program for a backend. `rebuild` leaves the cache aside.
+    pub fn new(
+        py: Python<'_>,
+        backend: Backend,
+        program: &Arc<Program>,
+        rebuild: bool,
+    ) -> PyResult<Executor> {
+        match backend {
+            Backend::Debug => Interpreter::new(program.clone())
+                .map(|interpreter| Executor::Interpreter(Box::new(interpreter)))
+                .map_err(|error| run_error(py, &error)),
+            Backend::Numpy => NumpyText::new(py, program).map(Executor::Numpy),
+            Backend::CpuKFirst | Backend::CpuIFirst => {
+                let cache = if rebuild {
+                    Cache::none()
+                } else {
+                    Cache::of_user()
+                };
+                let native = Native::new(program, Llvmlite::shared(py)?, cache);
+                Ok(Executor::Native(Box::new(native)))
+            }
+        }
+    }
+
+    /// Runs a call; the interpreter lock is released where the backend does not need it.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Interpreter::run`]: the call describes memory that is valid for what the program reads and writes.
+    pub unsafe fn run(
+        &self,
+        py: Python<'_>,
+        call: &Call<'_>,
+        origins: &[[isize; 3]],
+    ) -> PyResult<()> {
+        let detached = Detached(call);
+        let run = |body: &(dyn Fn(&Call<'_>) -> Result<(), RunError> + Sync)| {
+            py.detach(|| {
+                // The whole wrapper moves into the closure, not its field.
+                let detached = detached;
+                body(detached.0)
+            })
+            .map_err(|error| run_error(py, &error))
+        };
+        match self {
+            // SAFETY: promised by the caller, here and below.
+            Executor::Interpreter(interpreter) => run(&|call| unsafe { interpreter.run(call) }),
+            // SAFETY: as above.
+            Executor::Native(native) => run(&|call| unsafe { native.run(call) }),
+            // SAFETY: as above.
+            Executor::Numpy(text) => unsafe { text.run(py, call, origins) },
+        }
+    }
+}
+
+/// Forms of a stencil on its way to the machine, in order; the last three exist for each layout it was called with.
+const FORMS: [&str; 5] = ["source", "numpy", "schedule", "llvm", "asm"];
+
+impl Executor {
+    /// One of the forms a program takes, as text.
+    pub fn inspect(&self, py: Python<'_>, program: &Program, form: &str) -> PyResult<String> {
+        match form {
+            "source" => return Ok(text_of(program)),
+            "numpy" => return Ok(fieldstone_codegen::numpy::emit(program)),
+            _ => {}
+        }
+        if !FORMS.contains(&form) {
+            let hint = closest(form, FORMS.into_iter())
+                .map_or_else(String::new, |form| format!(" (did you mean '{form}'?)"));
+            let message = format!(
+                "inspect: form '{form}' is not known{hint}; the forms are: source, {}",
+                FORMS.join(", ")
+            );
+            return Err(raise(py, "ArgumentValueError", message));
+        }
+        let Executor::Native(native) = self else {
+            let message = format!(
+                "inspect: form '{form}' exists for the backends cpu_kfirst and cpu_ifirst only"
+            );
+            return Err(raise(py, "ArgumentValueError", message));
+        };
+        let variants = native.variants();
+        if variants.is_empty() {
+            let message = format!(
+                "inspect: form '{form}' exists once the stencil is compiled; call the stencil first"
+            );
+            return Err(raise(py, "ArgumentValueError", message));
+        }
+        let text = |variant: &Arc<Variant>| match form {
+            "schedule" => Ok(variant.schedule.display(&program.stencil).to_string()),
+            "llvm" => Ok(variant.module.text.clone()),
+            _ => py
+                .detach(|| native.assembly(variant))
+                .map_err(|error| run_error(py, &error)),
+        };
+        let texts: Vec<String> = variants.iter().map(text).collect::<PyResult<_>>()?;
+        Ok(texts.join("\n"))
+    }
+
+    /// For each layout called so far whether its code was in the cache, and the seconds it took to get it.
+    pub fn compilations(&self) -> Vec<(bool, f64)> {
+        match self {
+            Executor::Native(native) => native
+                .variants()
+                .iter()
+                .map(|variant| (variant.origin.cached, variant.origin.duration.as_secs_f64()))
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// The text of the definition; that of the functions it calls comes after it in the program's sources.
+fn text_of(program: &Program) -> String {
+    let source = program.stencil.sources.get(SourceId(0));
+    source.map_or_else(String::new, |source| source.text.clone())
+}
+
+/// The exception of a run that failed.
+pub fn run_error(py: Python<'_>, error: &RunError) -> PyErr {
+    let class = match error {
+        RunError::Unsupported { .. } => "GTScriptUnsupportedError",
+        RunError::Compilation(_) => "CompilationError",
+        RunError::Memory(_) => "DeviceError",
+        _ => "ExecutionError",
+    };
+    raise(py, class, error.to_string())
+}
