@@ -15,11 +15,14 @@
 //! | [`text`] | the text form of the IR: printer and parser |
 //! | [`program`] | all of the above in one value, which backends start from |
 //! | [`values`] | one temporary for each value |
+//! | `generate` | random stencils, for tests; behind the feature of that name |
 //! | [`schedule`] | how a program is computed |
 pub mod analysis;
 pub mod branches;
 pub mod diagnostic;
 pub mod dtype;
+#[cfg(feature = "generate")]
+pub mod generate;
 pub mod grid;
 pub mod ir;
 pub mod program;

@@ -1,5 +1,7 @@
 //! The text form of the IR: for tests, for bug reports, and for looking at what a pass did.
 //!
+//! [`gtscript()`] writes a stencil in the language it came from instead; everything else here is about the form of its own.
+//!
 //! [`print`] and [`parse`] are inverse to each other: printing and parsing gives the same stencil, types included, save for
 //! spans, which then point into the text.
 //!
@@ -42,9 +44,11 @@
 //! - A name with other characters than letters, digits, `_`, `@` and `.` is in double quotes, as in a Rust string.
 //! - `params b, a` after the declarations is the order of the signature, where that is not the order of the declarations.
 
+mod gtscript;
 mod parse;
 mod print;
 
+pub use gtscript::gtscript;
 pub use parse::{SYNTAX, parse};
 pub use print::{print, print_expr, print_program};
 

@@ -1,0 +1,244 @@
+//! From untyped IR to gtscript text: a function that means the same.
+
+use std::collections::HashSet;
+use std::fmt::Write;
+
+use crate::grid::{Axes, Axis, Bound, Interval, Level, Offset};
+use crate::ir::{
+    Expr, ExprKind, Literal, Order, Param, Stencil, Stmt, StmtKind, Target, TempId, UnaryOp,
+};
+
+/// The definition of an untyped stencil in gtscript, one `def` without decorator or imports.
+///
+/// Types are written as strings, as in `Field[IJ, "float32"]`, scalars' too; a temporary's annotation stands at its first
+/// assignment. Types of literals and of expressions other than conversions are not written: they are to be resolved anew.
+/// Names that Python does not take are changed.
+pub fn gtscript(stencil: &Stencil) -> String {
+    let mut writer = Writer {
+        stencil,
+        temporaries: python_names(stencil),
+        annotated: HashSet::new(),
+        out: String::new(),
+    };
+    writer.definition();
+    writer.out
+}
+
+/// Names of temporaries without the characters that mark where they come from.
+fn python_names(stencil: &Stencil) -> Vec<String> {
+    let fields = stencil.fields.iter().map(|field| field.name.clone());
+    let scalars = stencil.scalars.iter().map(|scalar| scalar.name.clone());
+    let mut taken: HashSet<String> = fields.chain(scalars).collect();
+    (stencil.temporaries.iter())
+        .map(|temporary| {
+            let mut name: String = (temporary.name.chars())
+                .map(|c| if c.is_alphanumeric() { c } else { '_' })
+                .collect();
+            if name.chars().next().is_none_or(|first| first.is_numeric()) {
+                name.insert(0, '_');
+            }
+            while !taken.insert(name.clone()) {
+                name.push('_');
+            }
+            name
+        })
+        .collect()
+}
+
+struct Writer<'a> {
+    stencil: &'a Stencil,
+    temporaries: Vec<String>,
+    /// Temporaries whose annotation is written.
+    annotated: HashSet<TempId>,
+    out: String,
+}
+
+/// What is left to write of an expression.
+enum Piece<'a> {
+    Expr(&'a Expr),
+    Text(&'static str),
+}
+
+impl Writer<'_> {
+    fn line(&mut self, depth: usize, text: &str) {
+        let _ = writeln!(self.out, "{:1$}{text}", "", 4 * depth);
+    }
+
+    fn definition(&mut self) {
+        let stencil = self.stencil;
+        let params: Vec<String> = (stencil.params.iter())
+            .map(|param| match param {
+                Param::Field(id) => {
+                    let field = stencil.field(*id);
+                    let axes = match field.axes {
+                        Axes::IJK => String::new(),
+                        axes => format!("{axes}, "),
+                    };
+                    format!("{}: Field[{axes}\"{}\"]", field.name, field.dtype)
+                }
+                Param::Scalar(id) => {
+                    let scalar = stencil.scalar(*id);
+                    format!("{}: \"{}\"", scalar.name, scalar.dtype)
+                }
+            })
+            .collect();
+        self.line(0, &format!("def {}({}):", stencil.name, params.join(", ")));
+        for computation in &stencil.computations {
+            let order = match computation.order {
+                Order::Parallel => "PARALLEL",
+                Order::Forward => "FORWARD",
+                Order::Backward => "BACKWARD",
+            };
+            self.line(1, &format!("with computation({order}):"));
+            for section in &computation.sections {
+                self.line(2, &format!("with {}:", interval(section.interval)));
+                self.block(3, &section.body);
+            }
+        }
+    }
+
+    fn block(&mut self, depth: usize, body: &[Stmt]) {
+        if body.is_empty() {
+            self.line(depth, "pass");
+        }
+        for stmt in body {
+            match &stmt.kind {
+                StmtKind::Assign { target, value, .. } => {
+                    let annotation = self.annotation(*target);
+                    let text = format!("{}{annotation} = ", self.name(*target));
+                    let value = self.expr(value);
+                    self.line(depth, &(text + &value));
+                }
+                StmtKind::If {
+                    condition,
+                    then,
+                    orelse,
+                } => {
+                    let condition = self.expr(condition);
+                    self.line(depth, &format!("if {condition}:"));
+                    self.block(depth + 1, then);
+                    if !orelse.is_empty() {
+                        self.line(depth, "else:");
+                        self.block(depth + 1, orelse);
+                    }
+                }
+            }
+        }
+    }
+
+    fn annotation(&mut self, target: Target) -> String {
+        match target {
+            Target::Temp(id) if self.annotated.insert(id) => (self.stencil.temporary(id).dtype)
+                .map_or(String::new(), |dtype| format!(": Field[\"{dtype}\"]")),
+            _ => String::new(),
+        }
+    }
+
+    fn name(&self, target: Target) -> &str {
+        match target {
+            Target::Field(id) => &self.stencil.field(id).name,
+            Target::Temp(id) => &self.temporaries[id.0 as usize],
+        }
+    }
+
+    fn expr(&self, expr: &Expr) -> String {
+        let mut out = String::new();
+        let mut todo = vec![Piece::Expr(expr)];
+        while let Some(piece) = todo.pop() {
+            match piece {
+                Piece::Text(text) => out.push_str(text),
+                Piece::Expr(expr) => {
+                    let start = todo.len();
+                    self.pieces(expr, &mut out, &mut todo);
+                    todo[start..].reverse();
+                }
+            }
+        }
+        out
+    }
+
+    fn pieces<'e>(&self, expr: &'e Expr, out: &mut String, rest: &mut Vec<Piece<'e>>) {
+        use Piece::{Expr as Operand, Text};
+        match &expr.kind {
+            ExprKind::Literal(literal) => out.push_str(&print_literal(*literal)),
+            ExprKind::Scalar(id) => out.push_str(&self.stencil.scalar(*id).name),
+            ExprKind::Access { target, offset } => {
+                out.push_str(self.name(*target));
+                out.push_str(&print_offset(*offset, self.stencil.target_axes(*target)));
+            }
+            ExprKind::Unary(op, a) => {
+                let symbol = match op {
+                    UnaryOp::Neg => "(-",
+                    UnaryOp::Not => "(not ",
+                    UnaryOp::Invert => "(~",
+                };
+                rest.extend([Text(symbol), Operand(a), Text(")")]);
+            }
+            ExprKind::Binary(op, a, b) => {
+                let symbol = op.symbol();
+                rest.extend([Text("("), Operand(a), Text(" "), Text(symbol)]);
+                rest.extend([Text(" "), Operand(b), Text(")")]);
+            }
+            ExprKind::Compare(op, a, b) => {
+                let symbol = op.symbol();
+                rest.extend([Text("("), Operand(a), Text(" "), Text(symbol)]);
+                rest.extend([Text(" "), Operand(b), Text(")")]);
+            }
+            ExprKind::Select(condition, a, b) => {
+                rest.extend([Text("("), Operand(a), Text(" if "), Operand(condition)]);
+                rest.extend([Text(" else "), Operand(b), Text(")")]);
+            }
+            ExprKind::Call(builtin, operands) => {
+                rest.extend([Text(builtin.name()), Text("(")]);
+                for (n, operand) in operands.iter().enumerate() {
+                    if n > 0 {
+                        rest.push(Text(", "));
+                    }
+                    rest.push(Operand(operand));
+                }
+                rest.push(Text(")"));
+            }
+            ExprKind::Cast(a) => {
+                let name = expr.dtype.map_or("", |dtype| dtype.name());
+                rest.extend([Text(name), Text("("), Operand(a), Text(")")]);
+            }
+        }
+    }
+}
+
+fn interval(interval: Interval) -> String {
+    if interval == Interval::FULL {
+        return "interval(...)".to_string();
+    }
+    let print = |bound: Bound| match (bound.level, bound.offset) {
+        (Level::End, 0) => "None".to_string(),
+        (_, offset) => offset.to_string(),
+    };
+    format!(
+        "interval({}, {})",
+        print(interval.start),
+        print(interval.end)
+    )
+}
+
+/// Offsets along the axes a target has; nothing for the point itself.
+fn print_offset(offset: Offset, axes: Axes) -> String {
+    if offset == Offset::ZERO {
+        return String::new();
+    }
+    let along: Vec<String> = (axes.iter())
+        .map(|axis: Axis| offset.along(axis).to_string())
+        .collect();
+    format!("[{}]", along.join(", "))
+}
+
+fn print_literal(literal: Literal) -> String {
+    match literal {
+        Literal::Bool(true) => "True".to_string(),
+        Literal::Bool(false) => "False".to_string(),
+        Literal::Int(n) if n < 0 => format!("({n})"),
+        Literal::Int(n) => n.to_string(),
+        Literal::Float(x) if x.is_sign_negative() => format!("({x:?})"),
+        Literal::Float(x) => format!("{x:?}"),
+    }
+}

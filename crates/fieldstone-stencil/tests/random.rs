@@ -1,0 +1,199 @@
+//! Random stencils: they pass every check, survive printing, and find what they read where the analysis says it is.
+
+use std::collections::HashMap;
+
+use fieldstone_stencil::analysis::access::each_access;
+use fieldstone_stencil::generate::{Shape, stencil};
+use fieldstone_stencil::ir::{Order, Stencil, Stmt, Target};
+use fieldstone_stencil::text::{gtscript, parse, print, without_spans};
+use fieldstone_stencil::types::{Precision, resolve};
+use fieldstone_stencil::verify::verify;
+use fieldstone_stencil::{Axis, Extent, Program};
+use proptest::prelude::*;
+
+fn shapes() -> impl Strategy<Value = Shape> {
+    (
+        0..5usize,
+        1..4usize,
+        0..3usize,
+        1..6usize,
+        1..8usize,
+        1..5usize,
+        0..4i32,
+    )
+        .prop_map(
+            |(inputs, outputs, scalars, computations, statements, depth, reach)| Shape {
+                inputs,
+                outputs,
+                scalars,
+                computations,
+                statements,
+                depth,
+                reach,
+                exact: reach % 2 == 0,
+                ..Shape::default()
+            },
+        )
+}
+
+fn printed_and_parsed(stencil: &Stencil) -> Stencil {
+    let text = print(stencil);
+    let parsed = parse("test", &text).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+    assert_eq!(print(&parsed), text);
+    without_spans(parsed)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn printing_and_parsing_gives_the_same(seed: u64, shape in shapes()) {
+        let untyped = stencil(seed, &shape);
+        prop_assert_eq!(printed_and_parsed(&untyped), without_spans(untyped.clone()));
+        let typed = resolve(untyped, Precision::default()).unwrap();
+        verify(&typed).unwrap();
+        prop_assert_eq!(printed_and_parsed(&typed), without_spans(typed));
+    }
+
+    #[test]
+    fn any_literal_precision_gives_well_typed_stencils(
+        seed: u64,
+        int in prop::option::of(prop::sample::select(vec![8, 16, 32, 64])),
+        float in prop::option::of(prop::sample::select(vec![32, 64])),
+    ) {
+        // What does not fit the precision is an error; what comes out is right.
+        let shape = Shape::default();
+        if let Ok(typed) = resolve(stencil(seed, &shape), Precision { int, float }) {
+            verify(&typed).unwrap();
+        }
+    }
+
+    #[test]
+    fn every_read_finds_what_was_computed(seed: u64, shape in shapes()) {
+        let program = Program::new(stencil(seed, &shape), Precision::default()).unwrap();
+        Run::new(&program).run();
+    }
+}
+
+#[test]
+fn a_seed_gives_the_same_stencil_for_ever() {
+    let shape = Shape::default();
+    let texts: Vec<String> = (0..3)
+        .map(|seed| {
+            let stencil = stencil(seed, &shape);
+            format!("{}\n{}", print(&stencil), gtscript(&stencil))
+        })
+        .collect();
+    insta::assert_snapshot!(texts.join("\n"));
+}
+
+/// Runs a program on a domain of one column, writing down nothing but which points have a value.
+struct Run<'a> {
+    program: &'a Program,
+    levels: i64,
+    /// Points of temporaries with a value.
+    values: HashMap<(Target, [i64; 3]), ()>,
+}
+
+impl<'a> Run<'a> {
+    fn new(program: &'a Program) -> Self {
+        Run {
+            program,
+            levels: program.analysis.min_levels.max(4) as i64,
+            values: HashMap::new(),
+        }
+    }
+
+    fn run(mut self) {
+        let program = self.program;
+        for (c, computation) in program.stencil.computations.iter().enumerate() {
+            let mut levels: Vec<i64> = (0..self.levels).collect();
+            if computation.order == Order::Backward {
+                levels.reverse();
+            }
+            // All levels of a statement at once, or all statements of a level.
+            let groups: Vec<Vec<i64>> = match computation.order {
+                Order::Parallel => vec![levels],
+                _ => levels.into_iter().map(|level| vec![level]).collect(),
+            };
+            for group in groups {
+                for (s, section) in computation.sections.iter().enumerate() {
+                    let range = section.interval.resolve(self.levels as usize);
+                    for (n, stmt) in section.body.iter().enumerate() {
+                        let extent = program.analysis.extents[c][s][n];
+                        let here = group
+                            .iter()
+                            .filter(|level| range.contains(&(**level as usize)));
+                        let points: Vec<[i64; 3]> =
+                            here.flat_map(|level| points(extent, *level)).collect();
+                        self.statement(stmt, &points);
+                    }
+                }
+            }
+        }
+    }
+
+    fn statement(&mut self, stmt: &Stmt, points: &[[i64; 3]]) {
+        each_access(stmt, &mut |target, offset, write, _| {
+            for point in points {
+                let at: [i64; 3] = std::array::from_fn(|n| point[n] + i64::from(offset.0[n]));
+                match target {
+                    Target::Field(_) => self.inside(target, at),
+                    Target::Temp(_) if write => {
+                        self.values.insert((target, at), ());
+                    }
+                    Target::Temp(_) => {
+                        let name = self.program.stencil.target_name(target);
+                        assert!(
+                            self.values.contains_key(&(target, at)),
+                            "{name} has no value at {at:?}, read from {point:?} by\n{}",
+                            print(&self.program.stencil)
+                        );
+                        self.inside(target, at);
+                    }
+                }
+            }
+        });
+    }
+
+    /// Whether the reported extent covers a point.
+    fn inside(&self, target: Target, at: [i64; 3]) {
+        let (extent, axes) = match target {
+            Target::Field(id) => {
+                let n = id.0 as usize;
+                (
+                    self.program.analysis.fields[n].extent,
+                    self.program.stencil.fields[n].axes,
+                )
+            }
+            Target::Temp(id) => {
+                let n = id.0 as usize;
+                (
+                    self.program.analysis.temporaries[n].extent,
+                    self.program.stencil.target_axes(target),
+                )
+            }
+        };
+        let sizes = [1, 1, self.levels];
+        for axis in axes.iter() {
+            let (lower, upper) = extent.along(axis);
+            let n = axis.index();
+            assert!(
+                at[n] >= -i64::from(lower) && at[n] < sizes[n] + i64::from(upper),
+                "{} is accessed at {at:?}, outside of {extent} along {axis}, by\n{}",
+                self.program.stencil.target_name(target),
+                print(&self.program.stencil)
+            );
+        }
+    }
+}
+
+fn points(extent: Extent, level: i64) -> Vec<[i64; 3]> {
+    let range = |axis| {
+        let (lower, upper) = extent.along(axis);
+        -i64::from(lower)..=i64::from(upper)
+    };
+    range(Axis::I)
+        .flat_map(|i| range(Axis::J).map(move |j| [i, j, level]))
+        .collect()
+}
