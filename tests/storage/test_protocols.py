@@ -1,0 +1,394 @@
+"""How other libraries see a storage, and how storages see other libraries' arrays."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import io
+import pickle
+import weakref
+import zlib
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fieldstone import errors, storage
+from fieldstone.storage import CPUStorage, Storage
+
+from .strategies import storages
+
+
+class TestOut:
+    @given(storages())
+    def test_numpy_shares_the_memory(self, field: Storage) -> None:
+        description = field.__array_interface__
+        for array in (np.asarray(field), np.array(field, copy=False), field.to_numpy(), field.to_ndarray()):
+            assert array.__array_interface__["data"] == description["data"]
+            assert (array.shape, array.dtype) == (field.shape, field.dtype)
+            if array.size:
+                assert array.strides == field.strides
+            assert array.flags.writeable
+
+    def test_numpy_copies_when_it_must(self) -> None:
+        field = storage.storage(np.arange(6.0).reshape(2, 3), layout=(1, 0))
+        for array in (np.array(field), np.asarray(field, np.float32), field.__array__(copy=True)):
+            assert not np.shares_memory(array, field.to_numpy())
+            np.testing.assert_array_equal(array, field.to_numpy())
+        assert field.__array__(np.float64, copy=False).dtype == np.float64
+        with pytest.raises(ValueError, match="copy=False: elements of type float64 cannot be seen as float32"):
+            field.__array__(np.float32, copy=False)
+        with pytest.raises(ValueError, match="copy"):
+            np.array(field, np.int8, copy=False)
+
+    @given(storages())
+    def test_buffers(self, field: Storage) -> None:
+        view = memoryview(field)
+        array = field.to_numpy()
+        assert (view.ndim, view.shape, view.itemsize, view.readonly) == (array.ndim, array.shape, array.itemsize, False)
+        assert view.strides == field.strides
+        np.testing.assert_array_equal(np.asarray(view), array)
+        assert view.tobytes() == array.tobytes()
+        assert view.c_contiguous is memoryview(array).c_contiguous
+        assert view.f_contiguous is memoryview(array).f_contiguous
+
+    def test_buffers_that_are_asked_to_be_what_they_are_not(self) -> None:
+        field = storage.zeros((3, 4), layout=(1, 0))
+        with pytest.raises(BufferError, match="strides of the storage are not those"):
+            zlib.crc32(field)
+        with pytest.raises(TypeError, match="read-write"):
+            io.BytesIO(bytes(24)).readinto(read_only(3))
+        assert zlib.crc32(field.T) == zlib.crc32(np.zeros((4, 3)))
+        assert bytes(storage.zeros((2,), np.int8)) == b"\0\0"
+
+    @given(storages())
+    def test_dlpack(self, field: Storage) -> None:
+        if field.dtype.kind == "b":
+            return
+        array = np.from_dlpack(field)
+        np.testing.assert_array_equal(array, field.to_numpy())
+        if array.size:
+            assert np.shares_memory(array, field.to_numpy())
+        assert field.__dlpack_device__() == (1, 0)
+
+    @given(storages())
+    def test_data_interface(self, field: Storage) -> None:
+        interface = field.__gt_data_interface__
+        assert list(interface) == [None]
+        host = interface[None]
+        for key in ("shape", "typestr", "data", "strides"):
+            assert host[key] == field.to_numpy().__array_interface__[key] or key == "strides"
+        assert host["strides"] == field.strides
+        assert host.get("dims") == field.dims == field.__gt_dims__()
+        assert host["halo"] == field.halo
+        assert field.__gt_origin__ == field.default_origin == tuple(lower for lower, _ in field.halo)
+        host["acquire"]()
+        host["touch"]()
+        assert field.__gt_interface__[None]["data"] == host["data"]
+
+    def test_arrays_keep_the_storage_alive(self) -> None:
+        field = storage.full((100, 100), 3.0)
+        gone = weakref.ref(field)
+        arrays = [np.asarray(field), field.to_numpy(), np.from_dlpack(field), np.asarray(memoryview(field))[1:]]
+        del field
+        gc.collect()
+        assert gone() is not None
+        assert all((array == 3).all() for array in arrays)
+        del arrays
+        gc.collect()
+        assert gone() is None
+
+    def test_numpy_functions(self) -> None:
+        field = storage.storage(np.arange(6.0).reshape(2, 3), dims="IJ")
+        transposed = np.transpose(field)
+        assert (type(transposed), transposed.dims) == (CPUStorage, ("J", "I"))
+        np.testing.assert_array_equal(np.concatenate([field, field]), np.concatenate([field.to_numpy()] * 2))
+        np.testing.assert_array_equal(
+            np.where(field > 2, field, 0), np.where(field.to_numpy() > 2, field.to_numpy(), 0)
+        )
+        assert np.mean(field) == 2.5
+
+
+def read_only(*shape: int) -> Storage:
+    array = np.zeros(shape)
+    array.flags.writeable = False
+    return storage.as_storage(array)
+
+
+class Speaks:
+    """An object with nothing but the given attributes."""
+
+    def __init__(self, **attributes: Any) -> None:
+        self.__dict__.update(attributes)
+
+
+VALUES = np.arange(6.0).reshape(2, 3)
+
+
+class TestIn:
+    def test_numpy_arrays_are_wrapped(self) -> None:
+        for array in (VALUES.copy(), VALUES.copy().T, VALUES.copy()[::-1, ::2], np.array(3.0)):
+            field = storage.as_storage(array)
+            assert np.shares_memory(field.to_numpy(), array)
+            assert field.strides == array.strides
+            field[...] = 7
+            assert (array == 7).all()
+
+    def test_what_is_wrapped_is_kept_alive(self) -> None:
+        array = np.full((1000, 1000), 5.0)
+        field = storage.as_storage(array)[1:]
+        gone = weakref.ref(array)
+        del array
+        gc.collect()
+        assert gone() is not None
+        assert (np.asarray(field) == 5).all()
+        del field
+        gc.collect()
+        assert gone() is None
+
+    def test_read_only_memory_stays_so(self) -> None:
+        field = read_only(2, 3)
+        assert field.__array_interface__["data"][1] is True
+        assert not np.asarray(field).flags.writeable
+        assert memoryview(field).readonly
+        assert not np.asarray(field[1:]).flags.writeable
+        assert "read-only" in repr(field)
+        with pytest.raises(errors.ReadOnlyError, match=r"copy it with storage\.copy"):
+            field[0] = 1
+        with pytest.raises(ValueError, match="read-only"):
+            field += 1
+        duplicate = field.copy()
+        duplicate[0] = 1
+
+    @pytest.mark.parametrize(
+        "make",
+        [
+            lambda array: Speaks(__array_interface__=array.__array_interface__, owner=array),
+            lambda array: Speaks(__array_struct__=array.__array_struct__, owner=array),
+            lambda array: Speaks(__array__=lambda dtype=None, copy=None: array),
+            memoryview,
+            lambda array: Speaks(__gt_data_interface__={None: array.__array_interface__}, owner=array),
+            lambda array: Speaks(__gt_interface__=lambda: {"cpu": lambda: array.__array_interface__}, owner=array),
+        ],
+        ids=["array_interface", "array_struct", "array", "buffer", "gt_data_interface", "gt_interface"],
+    )
+    def test_protocols_are_wrapped(self, make: Any) -> None:
+        array = VALUES.copy()
+        field = storage.as_storage(make(array))
+        gc.collect()
+        assert np.shares_memory(field.to_numpy(), array)
+        np.testing.assert_array_equal(field.to_numpy(), array)
+
+    def test_dlpack_is_wrapped(self) -> None:
+        class Exports:
+            array = VALUES.copy()
+
+            def __dlpack__(self, **keywords: Any) -> Any:
+                return self.array.__dlpack__(**keywords)
+
+            def __dlpack_device__(self) -> tuple[int, int]:
+                return self.array.__dlpack_device__()
+
+        assert np.shares_memory(storage.as_storage(Exports()).to_numpy(), Exports.array)
+
+    def test_data_interfaces_say_what_axes_mean(self) -> None:
+        calls: list[str] = []
+        array = VALUES.astype(np.float32)
+        interface = {
+            **array.__array_interface__,
+            "strides": list(array.strides),
+            "dims": ["K", "I"],
+            "halo": [(0, 1), (1, 0)],
+            "acquire": lambda: calls.append("acquire"),
+            "release": None,
+        }
+        field = storage.as_storage(Speaks(__gt_data_interface__={"gpu": {}, None: interface}, array=array))
+        assert (field.dims, field.halo, field.dtype) == (("K", "I"), ((0, 1), (1, 0)), np.float32)
+        assert np.shares_memory(field.to_numpy(), array)
+        assert calls == ["acquire"]
+
+    def test_labels_of_objects(self) -> None:
+        class Labelled(np.ndarray):
+            dims = ("J", "I")
+
+        class Method(np.ndarray):
+            def __gt_dims__(self) -> tuple[str, ...]:
+                return ("K", "0")
+
+        for kind, dims in ((Labelled, ("J", "I")), (Method, ("K", "0"))):
+            assert storage.storage(VALUES.view(kind)).dims == dims
+            assert storage.as_storage(VALUES.view(kind)).dims == dims
+
+    def test_xarray(self) -> None:
+        xarray = pytest.importorskip("xarray")
+        array = xarray.DataArray(VALUES.copy(), dims=("K", "I"))
+        field = storage.as_storage(array)
+        assert field.dims == ("K", "I")
+        assert np.shares_memory(field.to_numpy(), array.values)
+        named = xarray.DataArray(VALUES.copy(), dims=("lev", "lon"))
+        assert storage.as_storage(named, dims="KI").dims == ("K", "I")
+        with pytest.raises(errors.DimensionsError, match="lev: unknown"):
+            storage.as_storage(named)
+        target = storage.zeros((3, 4, 2), dims="IJK")
+        target[...] = array
+        np.testing.assert_array_equal(target[:, 1].to_numpy(), VALUES.T)
+
+    @pytest.mark.parametrize(
+        ("data", "error", "message"),
+        [
+            (Speaks(__gt_data_interface__=3), errors.ArgumentTypeError, "__gt_data_interface__: expected a dictionary"),
+            (Speaks(__gt_data_interface__={"gpu": {}}), errors.DeviceError, "data: .* has no buffer in host memory"),
+            (Speaks(__gt_data_interface__={None: 1}), errors.ArgumentTypeError, "no dictionary for host memory"),
+            (Speaks(__gt_data_interface__={None: {}}), errors.ArgumentTypeError, "has no 'shape'"),
+            (
+                Speaks(__gt_data_interface__={None: {**VALUES.__array_interface__, "strides": (8,)}}),
+                errors.ArgumentValueError,
+                "does not describe an array",
+            ),
+            (
+                Speaks(__gt_data_interface__={None: {**VALUES.__array_interface__, "shape": (-1, 2)}}),
+                errors.ArgumentValueError,
+                "does not describe an array",
+            ),
+            (
+                Speaks(__gt_data_interface__={None: {**VALUES.__array_interface__, "typestr": ">f8"}}),
+                errors.DTypeError,
+                "its bytes are swapped",
+            ),
+            (
+                Speaks(__gt_data_interface__={None: {**VALUES.__array_interface__, "halo": (1,)}}),
+                errors.ArgumentValueError,
+                "the halo of its data interface has 1 entries for 2 axes",
+            ),
+            (
+                Speaks(__gt_data_interface__={None: {**VALUES.__array_interface__, "dims": "I"}}),
+                errors.DimensionsError,
+                r"the data says that its axes are \('I',\), but it has 2 axes",
+            ),
+            (Speaks(__cuda_array_interface__={}), errors.DeviceError, "it is in device memory"),
+            (Speaks(), errors.ArgumentTypeError, "data: a Speaks has no memory that can be used as it is"),
+            (3.0, errors.ArgumentTypeError, "data: a float has no memory"),
+        ],
+    )
+    def test_what_is_no_array_is_refused(self, data: Any, error: type[Exception], message: str) -> None:
+        with pytest.raises(error, match=message):
+            storage.as_storage(data)
+
+
+class TestViews:
+    @given(storages(), st.data())
+    def test_transposition(self, field: Storage, data: st.DataObject) -> None:
+        order = data.draw(st.permutations(range(field.ndim)))
+        given: Any = [field.dims[axis] for axis in order] if field.dims and data.draw(st.booleans()) else order
+        made = [field.transpose(given), field.transpose(*given)] if order else [field.transpose()]
+        for view in made:
+            np.testing.assert_array_equal(view.to_numpy(), field.to_numpy().transpose(order))
+            assert view.dims == (None if field.dims is None else tuple(field.dims[axis] for axis in order))
+            assert view.halo == tuple(field.halo[axis] for axis in order)
+            assert view.aligned_index == tuple(field.aligned_index[axis] for axis in order)
+            if min(field.shape, default=0) > 1:
+                assert view.layout == tuple(field.layout[axis] for axis in order)
+        assert field.T.halo == field.transpose().halo == field.transpose(None).halo == field.halo[::-1]
+
+    @pytest.mark.parametrize("order", [(0,), (0, 0), (0, 2), (0, -3), ("I", "K"), (0.0, 1), "x", (True, False)])
+    def test_orders_that_are_none(self, order: Any) -> None:
+        with pytest.raises(
+            errors.ArgumentValueError, match=r"axes: expected a permutation of 0\.\.1, or of the labels"
+        ):
+            storage.zeros((2, 3), dims="IJ").transpose(order)
+
+    @given(storages())
+    def test_copies(self, field: Storage) -> None:
+        for made in (field.copy(), copy.copy(field), copy.deepcopy(field)):
+            assert_same(made, field)
+            assert not np.shares_memory(made.to_numpy(), field.to_numpy())
+        one, other = copy.deepcopy([field, field])
+        assert one is other
+
+    @given(storages(), st.integers(0, pickle.HIGHEST_PROTOCOL))
+    def test_pickle(self, field: Storage, protocol: int) -> None:
+        assert_same(pickle.loads(pickle.dumps(field, protocol)), field)
+
+    def test_pickle_out_of_band(self) -> None:
+        field = storage.storage(np.arange(24.0).reshape(2, 3, 4), dims="IJK", defaults="gtmc", halo=(0, 1, 0))
+        buffers: list[pickle.PickleBuffer] = []
+        text = pickle.dumps(field, 5, buffer_callback=buffers.append)
+        assert [buffer.raw().nbytes for buffer in buffers] == [field.nbytes]
+        assert_same(pickle.loads(text, buffers=buffers), field)
+
+    def test_an_origin_of_its_own_is_kept(self) -> None:
+        field = storage.zeros((8, 8), halo=(1, 1), default_origin=(3, 2))
+        for made in (pickle.loads(pickle.dumps(field)), copy.deepcopy(field), storage.zeros_like(field)):
+            assert_same(made, field)
+
+    def test_domain(self) -> None:
+        field = storage.zeros((6, 7, 3), dims="JIK", halo=((1, 2), (2, 0), 0))
+        field.domain_view[...] = 1
+        expected = np.zeros(field.shape)
+        expected[1:4, 2:] = 1
+        np.testing.assert_array_equal(field.to_numpy(), expected)
+        assert field.domain_view.halo == ((0, 0),) * 3
+        field.halo = (0, (np.int64(3), 0), [1, 1])
+        assert (field.halo, field.domain_view.shape) == (((0, 0), (3, 0), (1, 1)), (6, 4, 1))
+
+
+def assert_same(made: Storage, field: Storage) -> None:
+    assert type(made) is type(field)
+    np.testing.assert_array_equal(made.to_numpy(), field.to_numpy())
+    assert (made.dtype, made.dims, made.halo) == (field.dtype, field.dims, field.halo)
+    assert (made.default_origin, made.aligned_index) == (field.default_origin, field.aligned_index)
+    assert (made.alignment_size, made.layout) == (field.alignment_size, field.layout)
+
+
+class TestOneCopy:
+    """Storages in host memory have nothing to keep in step, and say so."""
+
+    def test_nothing_happens(self) -> None:
+        field = storage.ones(3)
+        for call in (
+            field.synchronize,
+            field.host_to_device,
+            field.device_to_host,
+            field.set_host_modified,
+            field.set_device_modified,
+            field.set_synchronized,
+            field.set_device_synchronized,
+            lambda: field.host_to_device(force=True),
+            lambda: field.device_to_host(force=True),
+        ):
+            assert call() is None
+        assert (field.to_numpy() == 1).all()
+
+    def test_no_device_buffer(self) -> None:
+        field = storage.ones((2, 3))
+        assert (field.device, field.device_data, field.gpu) == (None, None, False)
+        assert not hasattr(field, "sync_state")
+        assert not hasattr(field, "__cuda_array_interface__")
+        with pytest.raises(errors.GTNoSuchBufferError, match=r"no buffer on a device; to_numpy\(\) gives"):
+            field.to_cupy()
+
+    def test_data_is_a_memoryview(self) -> None:
+        field = storage.storage(VALUES, layout=(1, 0))
+        assert isinstance(field.data, memoryview)
+        np.testing.assert_array_equal(np.asarray(field.data), VALUES)
+
+
+class TestRepr:
+    def test_facts_and_values(self) -> None:
+        field = storage.zeros((70, 66, 40), np.float32, dims="IJK", halo=(3, (1, 2), 0), defaults="cpu_ifirst")
+        first, *rest = repr(field).splitlines()
+        assert first == (
+            "<CPUStorage (I: 70, J: 66, K: 40) float32; halo 3+3, 1+2, 0+0; layout 2 1 0; aligned to 64 bytes; host>"
+        )
+        assert len(rest) < 15
+        assert "..." in rest[1]
+
+    def test_of_small_ones(self) -> None:
+        assert repr(storage.storage([1, 2])) == "<CPUStorage (2) int64; host>\n[1 2]"
+        assert repr(storage.as_storage(np.array(1.5))) == "<CPUStorage () float64; host; wrapped>\n1.5"
+        assert str(storage.ones((2, 2), np.int8)) == "[[1 1]\n [1 1]]"
+        assert f"{storage.full((), 2.0):.2f} {storage.ones(2)}" == "2.00 [1. 1.]"
+        with pytest.raises(TypeError, match="unsupported format string"):
+            f"{storage.ones(2):.2f}"
