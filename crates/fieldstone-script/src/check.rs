@@ -1,11 +1,12 @@
 //! What the text must not say although the IR could: levels of a parallel computation that wait for each other, intervals that are
 //! not written in the order in which they run.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use fieldstone_stencil::ir::{Computation, Expr, ExprKind, Order, Stencil, Stmt, StmtKind, Target};
-use fieldstone_stencil::{Axis, Bound, Diagnostic, Level, Offset, Span};
+use fieldstone_stencil::ir::{Computation, Order, Stencil, Target};
+use fieldstone_stencil::{Axis, Bound, Diagnostic, Level, Span};
 
+use crate::access::accesses;
 use crate::rule;
 
 /// Adds every violation to `diagnostics`.
@@ -18,84 +19,33 @@ pub fn check(stencil: &Stencil, diagnostics: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Every target that statements write.
-fn writes(statements: &[Stmt], visit: &mut impl FnMut(Target, Span)) {
-    for statement in statements {
-        match &statement.kind {
-            StmtKind::Assign {
-                target,
-                target_span,
-                ..
-            } => visit(*target, *target_span),
-            StmtKind::If { then, orelse, .. } => {
-                writes(then, visit);
-                writes(orelse, visit);
-            }
-        }
-    }
-}
-
-/// Every read of an expression.
-fn reads(expression: &Expr, visit: &mut impl FnMut(Target, Offset, Span)) {
-    match &expression.kind {
-        ExprKind::Access { target, offset } => visit(*target, *offset, expression.span),
-        ExprKind::Literal(_) | ExprKind::Scalar(_) => {}
-        ExprKind::Unary(_, operand) | ExprKind::Cast(operand) => reads(operand, visit),
-        ExprKind::Binary(_, left, right) | ExprKind::Compare(_, left, right) => {
-            reads(left, visit);
-            reads(right, visit);
-        }
-        ExprKind::Select(condition, then, orelse) => {
-            for part in [condition, then, orelse] {
-                reads(part, visit);
-            }
-        }
-        ExprKind::Call(_, operands) => operands.iter().for_each(|operand| reads(operand, visit)),
-    }
-}
-
-fn statement_reads(statements: &[Stmt], visit: &mut impl FnMut(Target, Offset, Span)) {
-    for statement in statements {
-        match &statement.kind {
-            StmtKind::Assign { value, .. } => reads(value, visit),
-            StmtKind::If {
-                condition,
-                then,
-                orelse,
-            } => {
-                reads(condition, visit);
-                statement_reads(then, visit);
-                statement_reads(orelse, visit);
-            }
-        }
-    }
-}
-
 /// In a parallel computation no level waits for another.
 fn parallel_k(stencil: &Stencil, computation: &Computation, diagnostics: &mut Vec<Diagnostic>) {
     let mut written: HashMap<Target, Span> = HashMap::new();
     for section in &computation.sections {
-        writes(&section.body, &mut |target, span| {
-            written.entry(target).or_insert(span);
+        accesses(&section.body, &mut |access| {
+            if access.write {
+                written.entry(access.target).or_insert(access.span);
+            }
         });
     }
-    let mut seen = Vec::new();
+    let mut seen = HashSet::new();
     for section in &computation.sections {
-        statement_reads(&section.body, &mut |target, offset, span| {
-            let Some(write) = written.get(&target).filter(|_| offset.along(Axis::K) != 0) else {
+        accesses(&section.body, &mut |access| {
+            let elsewhere = !access.write && access.offset.along(Axis::K) != 0;
+            let Some(write) = written.get(&access.target).filter(|_| elsewhere) else {
                 return;
             };
-            if seen.contains(&span) {
+            if !seen.insert(access.span) {
                 return;
             }
-            seen.push(span);
-            let name = stencil.target_name(target);
+            let name = stencil.target_name(access.target);
             diagnostics.push(
                 rule::PARALLEL_K_RACE
-                    .at(span, format!("`{name}` is read at another level and written in the same parallel computation"))
-                    .with_label(format!("reads `{name}` at {offset}"))
+                    .at(access.span, format!("`{name}` is read at another level of the parallel computation that writes it"))
+                    .with_label(format!("reads `{name}` at {}", access.offset))
                     .with_secondary(*write, format!("writes `{name}`"))
-                    .with_help("use `computation(FORWARD)` or `computation(BACKWARD)` if levels depend on each other; if they do not, read it in a second `with computation(PARALLEL)`"),
+                    .with_help("where levels depend on each other, use `computation(FORWARD)` or `computation(BACKWARD)`;\nwhere they do not, read it in a second `with computation(PARALLEL), interval(...):`"),
             );
         });
     }

@@ -12,6 +12,7 @@
 //! | `check` | what the IR must not do: races, overlapping intervals |
 //!
 //! The crate knows Python's syntax but no Python object; [`compile`] is the whole of it.
+mod access;
 mod check;
 mod constant;
 pub mod definition;

@@ -11,6 +11,12 @@ pub struct Rule {
     pub category: Category,
 }
 
+/// An expression or a condition is nested too deeply; the types' rule, found early.
+pub const TOO_DEEP: Rule = Rule {
+    code: fieldstone_stencil::types::TOO_DEEP,
+    category: Category::Unsupported,
+};
+
 macro_rules! rules {
     ($($category:ident { $($(#[$doc:meta])+ $name:ident = $code:literal;)+ })+) => {
         $($(
@@ -101,7 +107,7 @@ rules! {
         UNPACK = 211;
         /// A number does not fit into 64 bits.
         NUMBER = 212;
-        /// A temporary is written under a condition and read at a horizontal offset under the same condition.
+        /// A function called under a condition reads neighbours of what it computes, which may not be computed there.
         MASKED_OFFSET_READ = 213;
         /// A stencil has no statements.
         EMPTY_STENCIL = 214;

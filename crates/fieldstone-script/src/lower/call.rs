@@ -246,7 +246,11 @@ impl Lowering<'_> {
             lowering.statements(&text.function.body);
         });
         self.mask = mask;
-        self.block.extend(body);
+        if self.mask.depth > 0 {
+            self.mask.called.extend(body);
+        } else {
+            self.block.extend(body);
+        }
         let result = match self.frame_mut().result.take() {
             Some(result) => result,
             None => {

@@ -12,6 +12,12 @@ use crate::definition::Value;
 use crate::keyword::Keyword;
 use crate::{constant, rule};
 
+/// Expressions inside of expressions.
+const DEEPEST: usize = 100;
+
+/// Operations in a row; what types take.
+const LONGEST: usize = 900;
+
 impl Lowering<'_> {
     /// Lowers an expression with one value.
     pub(super) fn expression(&mut self, expression: &Expr) -> Result<ir::Expr, Reported> {
@@ -32,6 +38,21 @@ impl Lowering<'_> {
 
     /// Lowers an expression with any number of values: a tuple, or a call of a function that returns several.
     pub(super) fn values(&mut self, expression: &Expr) -> Result<Vec<ir::Expr>, Reported> {
+        if self.depth >= DEEPEST {
+            let span = self.span(expression);
+            return Err(self.report(
+                rule::TOO_DEEP
+                    .at(span, "the expression is nested too deeply")
+                    .with_help("split it, and give the parts names"),
+            ));
+        }
+        self.depth += 1;
+        let values = self.values_below(expression);
+        self.depth -= 1;
+        values
+    }
+
+    fn values_below(&mut self, expression: &Expr) -> Result<Vec<ir::Expr>, Reported> {
         match expression {
             Expr::Tuple(tuple) => {
                 // Every element is lowered before the first error ends it.
@@ -55,7 +76,7 @@ impl Lowering<'_> {
             Expr::Name(_) | Expr::Attribute(_) => self.named(expression, span),
             Expr::Subscript(subscript) => self.subscript(subscript),
             Expr::UnaryOp(operation) => self.unary(operation, span),
-            Expr::BinOp(operation) => self.binary(operation, span),
+            Expr::BinOp(operation) => self.binary(operation),
             Expr::BoolOp(operation) => self.logical(operation),
             Expr::Compare(comparison) => self.comparison(comparison, span),
             Expr::If(conditional) => self.conditional(conditional, span),
@@ -171,11 +192,33 @@ impl Lowering<'_> {
         ))
     }
 
-    fn binary(&mut self, operation: &ast::ExprBinOp, span: Span) -> Result<ir::Expr, Reported> {
-        let left = self.expression(&operation.left);
-        let right = self.expression(&operation.right);
-        let operator = self.operator(operation.op, span)?;
-        Ok(combine(operator, left?, right?, span))
+    /// A chain such as `a + b + c` is gone through from left to right, without recursion: sums are long.
+    fn binary(&mut self, operation: &ast::ExprBinOp) -> Result<ir::Expr, Reported> {
+        let mut chain = vec![operation];
+        let mut first = operation.left.as_ref();
+        while let Expr::BinOp(operation) = first {
+            chain.push(operation);
+            first = &operation.left;
+        }
+        if chain.len() > LONGEST {
+            let span = self.span(operation);
+            return Err(self.report(
+                rule::TOO_DEEP
+                    .at(span, "the expression is too long")
+                    .with_help("split it, and give the parts names"),
+            ));
+        }
+        let mut result = self.expression(first);
+        for operation in chain.into_iter().rev() {
+            let span = self.span(operation);
+            let right = self.expression(&operation.right);
+            let operator = self.operator(operation.op, span);
+            result = match (result, operator, right) {
+                (Ok(left), Ok(operator), Ok(right)) => Ok(combine(operator, left, right, span)),
+                _ => Err(Reported),
+            };
+        }
+        result
     }
 
     /// The operator of the IR.

@@ -31,8 +31,9 @@ use fieldstone_stencil::{DType, Offset, Source, SourceId, SourceMap, Span};
 use ruff_python_ast::StmtFunctionDef;
 use ruff_text_size::Ranged;
 
+use crate::access::accesses;
 use crate::definition::{Definition, Environment, FunctionId, Value};
-use crate::{check, names, syntax};
+use crate::{check, names, rule, syntax};
 
 /// Compiles a definition to untyped IR, or to every error in it.
 pub fn compile(definition: &Definition) -> Result<Stencil, Diagnostics> {
@@ -64,6 +65,7 @@ pub fn compile(definition: &Definition) -> Result<Stencil, Diagnostics> {
         frames: vec![Frame::new(text.source, &definition.environment, &text)],
         block: Vec::new(),
         mask: Mask::default(),
+        depth: 0,
     };
     lowering.signature(&text.function);
     lowering.stencil_body(&text.function);
@@ -158,8 +160,10 @@ struct Mask {
     depth: usize,
     /// What was written since the outermost one.
     written: HashSet<Target>,
-    /// Statements of functions that go before the outermost one: what a function computes must be there at neighbours
-    /// where the condition does not hold.
+    /// Statements of the functions that the current statement calls.
+    called: Vec<Stmt>,
+    /// Such statements that go before the outermost condition: what a function computes must be there at neighbours where
+    /// the condition does not hold.
     hoisted: Vec<Stmt>,
 }
 
@@ -175,6 +179,8 @@ struct Lowering<'d> {
     /// The statements of the innermost block so far.
     block: Vec<Stmt>,
     mask: Mask,
+    /// How deeply the expression that is lowered now is nested.
+    depth: usize,
 }
 
 impl<'d> Lowering<'d> {
@@ -246,6 +252,7 @@ impl<'d> Lowering<'d> {
     /// Appends an assignment.
     fn assign(&mut self, target: Target, target_span: Span, value: Expr, span: Span) {
         if self.mask.depth > 0 {
+            self.place_called();
             self.mask.written.insert(target);
         }
         self.block.push(Stmt {
@@ -256,6 +263,47 @@ impl<'d> Lowering<'d> {
             },
             span,
         });
+    }
+}
+
+impl Lowering<'_> {
+    /// Puts the statements of functions that were called under a condition before the outermost condition, unless they
+    /// need something that is written under it.
+    fn place_called(&mut self) {
+        let called = std::mem::take(&mut self.mask.called);
+        let mut written = HashSet::new();
+        let mut needed = None;
+        accesses(&called, &mut |access| {
+            if access.write {
+                written.insert(access.target);
+            } else if self.mask.written.contains(&access.target) {
+                needed = needed.or(Some(access));
+            }
+        });
+        let Some(needed) = needed else {
+            self.mask.hoisted.extend(called);
+            return;
+        };
+        let mut neighbour = None;
+        accesses(&called, &mut |access| {
+            if !access.write && access.offset != Offset::ZERO && written.contains(&access.target) {
+                neighbour = neighbour.or(Some(access));
+            }
+        });
+        if let Some(neighbour) = neighbour {
+            let name = self.stencil.target_name(neighbour.target).to_string();
+            let local = name.rsplit('.').next().unwrap_or_default().to_string();
+            let needed_name = self.stencil.target_name(needed.target).to_string();
+            self.report(
+                rule::MASKED_OFFSET_READ
+                    .at(neighbour.span, format!("`{local}` is read at neighbours where it may not be computed"))
+                    .with_label("the function is called under a condition, which may not hold there")
+                    .with_secondary(needed.span, format!("`{needed_name}` is written under the same condition, so the call cannot be made before it"))
+                    .with_help("call the function before the `if` and use its result inside"),
+            );
+        }
+        self.mask.written.extend(written);
+        self.block.extend(called);
     }
 }
 

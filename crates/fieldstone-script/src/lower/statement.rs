@@ -12,9 +12,13 @@ use ruff_text_size::Ranged;
 use super::expression::combine;
 use super::name::Meaning;
 use super::{Binding, Lowering, Reported, read};
+use crate::access::reads;
 use crate::definition::Value;
 use crate::keyword::Keyword;
 use crate::{constant, rule};
+
+/// Conditions inside of conditions.
+const DEEPEST: usize = 200;
 
 impl Lowering<'_> {
     /// Lowers statements into the current block.
@@ -450,6 +454,16 @@ impl Lowering<'_> {
             return self.alternative(rest, span);
         }
         let outermost = self.mask.depth == 0;
+        self.place_called();
+        if self.mask.depth >= DEEPEST {
+            return Err(self.report(rule::TOO_DEEP.at(
+                Span {
+                    end: span.start + 2,
+                    ..span
+                },
+                "conditions are nested too deeply",
+            )));
+        }
         self.mask.depth += 1;
         let then = self.collect(|lowering| lowering.statements(body));
         let then_result = self.frame_mut().result.take();
@@ -571,16 +585,9 @@ impl Lowering<'_> {
 
 /// Whether an expression reads any of the targets.
 fn reads_any(expression: &ir::Expr, targets: &HashSet<Target>) -> bool {
-    match &expression.kind {
-        ExprKind::Access { target, .. } => targets.contains(target),
-        ExprKind::Literal(_) | ExprKind::Scalar(_) => false,
-        ExprKind::Unary(_, operand) | ExprKind::Cast(operand) => reads_any(operand, targets),
-        ExprKind::Binary(_, left, right) | ExprKind::Compare(_, left, right) => {
-            reads_any(left, targets) || reads_any(right, targets)
-        }
-        ExprKind::Select(condition, then, orelse) => [condition, then, orelse]
-            .into_iter()
-            .any(|part| reads_any(part, targets)),
-        ExprKind::Call(_, operands) => operands.iter().any(|operand| reads_any(operand, targets)),
-    }
+    let mut found = false;
+    reads(expression, &mut |access| {
+        found |= targets.contains(&access.target)
+    });
+    found
 }
