@@ -138,7 +138,8 @@ fn to_source((text, file, first_line, indent): (String, String, u32, u32)) -> So
     }
 }
 
-/// `("field", dtype, axes)`, `("scalar", dtype)`, `("missing",)`, `("invalid", reason)` or `("unsupported", part)`.
+/// `("field", dtype, axes)`, `("scalar", dtype)`, `("missing",)`, `("data dimensions",)`, `("optional",)`,
+/// `("unsupported", part)` or `("invalid", reason)`.
 fn parameter_kind(kind: &Bound<'_, PyTuple>) -> PyResult<ParameterKind> {
     let text = |n: usize| kind.get_item(n)?.extract::<String>();
     let dtype = |name: String| match DType::from_name(&name) {
@@ -157,6 +158,8 @@ fn parameter_kind(kind: &Bound<'_, PyTuple>) -> PyResult<ParameterKind> {
             dtype(text(1)?).map_or_else(|kind| kind, |dtype| ParameterKind::Scalar { dtype })
         }
         "missing" => ParameterKind::Missing,
+        "data dimensions" => ParameterKind::DataDimensions,
+        "optional" => ParameterKind::Optional,
         "unsupported" => ParameterKind::Unsupported(text(1)?),
         _ => ParameterKind::Invalid(text(1)?),
     })

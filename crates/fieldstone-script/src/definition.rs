@@ -54,7 +54,11 @@ pub enum ParameterKind {
     Missing,
     /// The annotation means nothing; the reason, as a clause ("`list` is no type of a field").
     Invalid(String),
-    /// The annotation is gtscript, but of a part that is not supported; the part, as a noun ("data dimensions").
+    /// The element type has data dimensions, which are not supported.
+    DataDimensions,
+    /// A field with a default value, or a scalar with the default `None`, which are not supported.
+    Optional,
+    /// The annotation has a part that is not supported, such as `Alignment[…]`.
     Unsupported(String),
 }
 

@@ -3,7 +3,7 @@
 use fieldstone_stencil::{Diagnostic, SourceId, Span};
 use ruff_python_ast::{Stmt, StmtFunctionDef};
 use ruff_python_parser::parse_module;
-use ruff_text_size::TextRange;
+use ruff_text_size::{Ranged, TextRange, TextSize};
 
 use crate::rule;
 
@@ -38,17 +38,22 @@ pub fn parse(text: &str, source: SourceId) -> Result<StmtFunctionDef, Box<Diagno
     match (body.next(), body.next()) {
         (Some(Stmt::FunctionDef(function)), None) if !function.is_async => Ok(function),
         (first, second) => {
-            let range = second.or(first).map_or(TextRange::default(), |statement| {
-                ruff_text_size::Ranged::range(&statement)
-            });
-            Err(Box::new(
-                (*error(
-                    range,
-                    rule::DEFINITION,
-                    "a stencil is defined by one `def`".into(),
-                ))
-                .with_help("write `def name(field: Field[float], …):` and decorate it"),
-            ))
+            let mut range = second
+                .or(first)
+                .map_or(TextRange::default(), |statement| statement.range());
+            // The first word is enough.
+            let word = text[range]
+                .find(|character: char| !character.is_alphanumeric())
+                .unwrap_or(range.len().to_usize());
+            range = TextRange::at(range.start(), TextSize::new(word as u32));
+            let diagnostic = error(
+                range,
+                rule::DEFINITION,
+                "a stencil is defined by one `def`".into(),
+            );
+            Err(Box::new(diagnostic.with_help(
+                "write `def name(field: Field[float], …):` and decorate it",
+            )))
         }
     }
 }

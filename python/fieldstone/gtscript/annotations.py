@@ -15,7 +15,7 @@ DTypes: TypeAlias = Mapping[Any, Any]
 
 Kind: TypeAlias = tuple[str, ...]
 """What the compiler is told of a parameter: ``("field", dtype, axes)``, ``("scalar", dtype)``, ``("missing",)``,
-``("invalid", reason)`` or ``("unsupported", part)``."""
+``("data dimensions",)``, ``("optional",)``, ``("unsupported", part)`` or ``("invalid", reason)``."""
 
 
 class Axes(str):
@@ -177,10 +177,9 @@ def kind(annotation: Any, dtypes: DTypes) -> Kind:
         return ("invalid", "the element type is missing, as in `Field[float]`")
     if isinstance(annotation, FieldType):
         if _has_data_dimensions(annotation.dtype):
-            return ("unsupported", "data dimensions")
+            return ("data dimensions",)
         if annotation.arguments:
-            part = type(annotation.arguments[0]).__name__
-            return ("unsupported", f"annotations with `{part}[...]`")
+            return ("unsupported", f"{type(annotation.arguments[0]).__name__}[...]")
         dtype = element_type(annotation.dtype, dtypes)
         if dtype is None:
             return ("invalid", f"{_quoted(annotation.dtype)} is no element type")

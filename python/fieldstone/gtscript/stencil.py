@@ -97,7 +97,7 @@ def _parameters(
         said = _kind(evaluated, parameter.name, dtypes)
         has_default = parameter.default is not parameter.empty
         if has_default and (parameter.default is None or said[0] == "field"):
-            said = ("unsupported", "optional parameters")
+            said = ("optional",)
         default = parameter.default if has_default else None
         parameters.append((parameter.name, said, default, parameter.kind is parameter.KEYWORD_ONLY))
     return parameters

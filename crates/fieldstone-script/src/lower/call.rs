@@ -248,6 +248,7 @@ impl Lowering<'_> {
         self.mask = mask;
         if self.mask.depth > 0 {
             self.mask.called.extend(body);
+            self.mask.call = Some(span);
         } else {
             self.block.extend(body);
         }

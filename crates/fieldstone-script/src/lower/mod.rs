@@ -31,7 +31,7 @@ use fieldstone_stencil::{DType, Offset, Source, SourceId, SourceMap, Span};
 use ruff_python_ast::StmtFunctionDef;
 use ruff_text_size::Ranged;
 
-use crate::access::accesses;
+use crate::access::{Access, accesses, reads};
 use crate::definition::{Definition, Environment, FunctionId, Value};
 use crate::{check, names, rule, syntax};
 
@@ -134,6 +134,8 @@ struct Frame<'d> {
     assigned: HashMap<String, Span>,
     /// Names it imports from `__externals__`.
     imported: HashSet<String>,
+    /// Temporaries that hold results of branches that return.
+    returns: Vec<TempId>,
     result: Option<Result<Vec<Expr>, Reported>>,
 }
 
@@ -148,9 +150,19 @@ impl<'d> Frame<'d> {
             locals: HashMap::new(),
             assigned: text.assigned.clone(),
             imported: HashSet::new(),
+            returns: Vec::new(),
             result: None,
         }
     }
+}
+
+/// Why a call stays under a condition.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    call: Span,
+    /// What it needs, and where that is written under the condition.
+    needed: Target,
+    written: Span,
 }
 
 /// The run-time conditions a statement is under.
@@ -158,13 +170,17 @@ impl<'d> Frame<'d> {
 struct Mask {
     /// How many there are.
     depth: usize,
-    /// What was written since the outermost one.
-    written: HashSet<Target>,
+    /// What was written since the outermost one, and where.
+    written: HashMap<Target, Span>,
     /// Statements of the functions that the current statement calls.
     called: Vec<Stmt>,
+    /// The last of these calls.
+    call: Option<Span>,
     /// Such statements that go before the outermost condition: what a function computes must be there at neighbours where
     /// the condition does not hold.
     hoisted: Vec<Stmt>,
+    /// Temporaries of functions that could not go there.
+    partial: HashMap<Target, Kept>,
 }
 
 struct Lowering<'d> {
@@ -253,7 +269,8 @@ impl<'d> Lowering<'d> {
     fn assign(&mut self, target: Target, target_span: Span, value: Expr, span: Span) {
         if self.mask.depth > 0 {
             self.place_called();
-            self.mask.written.insert(target);
+            reads(&value, &mut |access| self.check_partial(access));
+            self.mask.written.insert(target, target_span);
         }
         self.block.push(Stmt {
             kind: StmtKind::Assign {
@@ -271,39 +288,66 @@ impl Lowering<'_> {
     /// need something that is written under it.
     fn place_called(&mut self) {
         let called = std::mem::take(&mut self.mask.called);
-        let mut written = HashSet::new();
-        let mut needed = None;
+        let call = self.mask.call.take().unwrap_or_default();
+        let mut written = HashMap::new();
+        let mut kept = None;
         accesses(&called, &mut |access| {
             if access.write {
-                written.insert(access.target);
-            } else if self.mask.written.contains(&access.target) {
-                needed = needed.or(Some(access));
+                written.insert(access.target, access.span);
+            } else if let Some(write) = self.mask.written.get(&access.target) {
+                kept.get_or_insert(Kept {
+                    call,
+                    needed: access.target,
+                    written: *write,
+                });
             }
         });
-        let Some(needed) = needed else {
+        let Some(kept) = kept else {
             self.mask.hoisted.extend(called);
             return;
         };
-        let mut neighbour = None;
-        accesses(&called, &mut |access| {
-            if !access.write && access.offset != Offset::ZERO && written.contains(&access.target) {
-                neighbour = neighbour.or(Some(access));
-            }
-        });
-        if let Some(neighbour) = neighbour {
-            let name = self.stencil.target_name(neighbour.target).to_string();
-            let local = name.rsplit('.').next().unwrap_or_default().to_string();
-            let needed_name = self.stencil.target_name(needed.target).to_string();
-            self.report(
-                rule::MASKED_OFFSET_READ
-                    .at(neighbour.span, format!("`{local}` is read at neighbours where it may not be computed"))
-                    .with_label("the function is called under a condition, which may not hold there")
-                    .with_secondary(needed.span, format!("`{needed_name}` is written under the same condition, so the call cannot be made before it"))
-                    .with_help("call the function before the `if` and use its result inside"),
-            );
-        }
+        self.mask
+            .partial
+            .extend(written.keys().map(|target| (*target, kept)));
+        accesses(&called, &mut |access| self.check_partial(access));
         self.mask.written.extend(written);
         self.block.extend(called);
+    }
+
+    /// Refuses to read a neighbour of what a function computes under a condition only.
+    fn check_partial(&mut self, access: Access) {
+        if access.write || access.offset == Offset::ZERO {
+            return;
+        }
+        let Some(kept) = self.mask.partial.get(&access.target).copied() else {
+            return;
+        };
+        let local = self
+            .stencil
+            .target_name(access.target)
+            .rsplit('.')
+            .next()
+            .unwrap_or_default();
+        let needed = self.stencil.target_name(kept.needed);
+        let diagnostic = rule::MASKED_OFFSET_READ
+            .at(
+                access.span,
+                format!(
+                    "`{local}` is read at neighbours, but computed only where a condition holds"
+                ),
+            )
+            .with_secondary(
+                kept.call,
+                format!("called under the condition, because it needs `{needed}`"),
+            )
+            .with_secondary(
+                kept.written,
+                format!("`{needed}` is assigned under the condition"),
+            )
+            .with_help(format!(
+                "assign `{needed}` or call the function outside of the `if`"
+            ));
+        self.report(diagnostic);
     }
 }
 

@@ -9,6 +9,36 @@ use crate::definition::Value;
 use crate::keyword::Keyword;
 use crate::{names, rule, suggest};
 
+/// Names of Python that people write in a stencil.
+const PYTHON: [&str; 26] = [
+    "all",
+    "any",
+    "callable",
+    "complex",
+    "dict",
+    "divmod",
+    "enumerate",
+    "filter",
+    "getattr",
+    "hasattr",
+    "isinstance",
+    "len",
+    "list",
+    "map",
+    "print",
+    "range",
+    "repr",
+    "reversed",
+    "set",
+    "setattr",
+    "slice",
+    "sorted",
+    "str",
+    "sum",
+    "tuple",
+    "zip",
+];
+
 /// What a name means.
 #[derive(Clone, Debug)]
 pub(super) enum Meaning {
@@ -152,7 +182,12 @@ impl Lowering<'_> {
             end: span.start + root.len() as u32,
             ..span
         };
-        let mut diagnostic = rule::UNDEFINED_NAME.at(span, format!("name `{root}` is not defined"));
+        let message = if PYTHON.contains(&root) {
+            format!("Python's `{root}` is not part of gtscript")
+        } else {
+            format!("name `{root}` is not defined")
+        };
+        let mut diagnostic = rule::UNDEFINED_NAME.at(span, message);
         // Names of the text come first: among equals they are the likelier ones.
         let frame = self.frame();
         let locals = frame
@@ -170,6 +205,7 @@ impl Lowering<'_> {
             .map(str::to_string);
         diagnostic = match close {
             Some(close) => diagnostic.with_help(format!("did you mean `{close}`?")),
+            None if PYTHON.contains(&root) => diagnostic,
             None => diagnostic.with_help(format!(
                 "make `{root}` a parameter, assign it above, or define it outside of the stencil"
             )),

@@ -89,10 +89,35 @@ impl Lowering<'_> {
                 );
                 Binding::Broken
             }
+            ParameterKind::DataDimensions => {
+                let span = self.annotation_span(parameter, span);
+                self.report(
+                    rule::DATA_DIMENSIONS.at(span, "data dimensions are not supported yet"),
+                );
+                Binding::Broken
+            }
+            ParameterKind::Optional => {
+                self.report(
+                    rule::OPTIONAL
+                        .at(
+                            span,
+                            format!("`{name}` is optional, which is not supported yet"),
+                        )
+                        .with_help("remove its default value, or make two stencils"),
+                );
+                Binding::Broken
+            }
             ParameterKind::Unsupported(part) => {
                 let span = self.annotation_span(parameter, span);
                 self.report(
-                    rule::ANNOTATION_PART.at(span, format!("{part} are not supported yet")),
+                    rule::ANNOTATION_PART
+                        .at(
+                            span,
+                            format!("`{part}` in an annotation is not supported yet"),
+                        )
+                        .with_help(
+                            "leave it out: a stencil takes arrays of every layout at full speed",
+                        ),
                 );
                 Binding::Broken
             }

@@ -226,7 +226,19 @@ impl Lowering<'_> {
 
     fn annotated(&mut self, assign: &StmtAnnAssign) -> Result<(), Reported> {
         let span = self.span(assign);
-        let dtype = self.annotation(&assign.annotation)?;
+        let dtype = match self.annotation(&assign.annotation) {
+            Ok(dtype) => dtype,
+            Err(reported) => {
+                // The name is known from here on all the same.
+                if let Expr::Name(name) = assign.target.as_ref() {
+                    self.frame_mut()
+                        .locals
+                        .entry(name.id.to_string())
+                        .or_insert(Binding::Broken);
+                }
+                return Err(reported);
+            }
+        };
         let value = match &assign.value {
             Some(value) => self.expression(value),
             None => {
@@ -455,6 +467,9 @@ impl Lowering<'_> {
         }
         let outermost = self.mask.depth == 0;
         self.place_called();
+        if let Ok(condition) = &condition {
+            reads(condition, &mut |access| self.check_partial(access));
+        }
         if self.mask.depth >= DEEPEST {
             return Err(self.report(rule::TOO_DEEP.at(
                 Span {
@@ -543,17 +558,30 @@ impl Lowering<'_> {
         };
         let mut results = Vec::new();
         for (then_value, orelse_value) in then_values.into_iter().zip(orelse_values) {
-            let temp = self.temporary(&format!("return{}", results.len()), None, span);
+            // `elif` nests: what the inner conditions stored the result in serves the outer one as well.
+            let temp = match orelse_value.kind {
+                ExprKind::Access {
+                    target: Target::Temp(temp),
+                    ..
+                } if self.frame().returns.contains(&temp) => temp,
+                _ => {
+                    let number = self.frame().returns.len();
+                    let temp = self.temporary(&format!("return{number}"), None, span);
+                    self.frame_mut().returns.push(temp);
+                    temp
+                }
+            };
             for (block, value) in [(&mut *then, then_value), (&mut *orelse, orelse_value)] {
-                let span = value.span;
-                block.push(ir::Stmt {
-                    kind: StmtKind::Assign {
+                if !matches!(value.kind, ExprKind::Access { target: Target::Temp(other), .. } if other == temp)
+                {
+                    let span = value.span;
+                    let kind = StmtKind::Assign {
                         target: Target::Temp(temp),
                         target_span: span,
                         value,
-                    },
-                    span,
-                });
+                    };
+                    block.push(ir::Stmt { kind, span });
+                }
             }
             results.push(read(temp, span));
         }

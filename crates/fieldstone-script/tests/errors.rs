@@ -1,0 +1,60 @@
+//! Every rule has a file that breaks it, named by its code, and the rendered errors of each file are kept as a snapshot.
+
+mod fixture;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use fieldstone_script::{compile, rule};
+
+fn files() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/errors");
+    let mut files: Vec<_> = (fs::read_dir(folder).unwrap())
+        .map(|entry| entry.unwrap().path())
+        .map(|path| {
+            (
+                path.file_stem().unwrap().to_string_lossy().into_owned(),
+                fs::read_to_string(path).unwrap(),
+            )
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn every_file_gives_the_errors_of_its_snapshot() {
+    for (name, text) in files() {
+        let definition = fixture::definition(&format!("{name}.py"), &text);
+        let Err(diagnostics) = compile(&definition) else {
+            panic!("{name} compiles");
+        };
+        insta::assert_snapshot!(name.clone(), diagnostics.to_string());
+        let code = name.split('_').next().unwrap();
+        let expected = |found: String| found == code || code == "several";
+        assert!(
+            diagnostics
+                .diagnostics
+                .iter()
+                .all(|found| expected(found.code.to_string())),
+            "{name} has errors of other codes:\n{diagnostics}"
+        );
+    }
+}
+
+#[test]
+fn every_rule_has_a_file() {
+    let files = files();
+    let tested: BTreeSet<&str> = files
+        .iter()
+        .filter_map(|(name, _)| name.split('_').next())
+        .collect();
+    for (name, rule) in rule::ALL {
+        assert!(
+            tested.contains(rule.code.to_string().as_str()),
+            "no file for {} {name}",
+            rule.code
+        );
+    }
+}

@@ -1,0 +1,5 @@
+def copy(inp: Field[float], out: Field[float]):
+    with computation(inp), interval(...):
+        out = inp
+    with computation(PARALLEL, FORWARD), interval(...):
+        out = inp

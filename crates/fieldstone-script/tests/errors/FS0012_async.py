@@ -1,0 +1,3 @@
+async def copy(inp: Field[float], out: Field[float]):
+    with computation(PARALLEL), interval(...):
+        out = inp

@@ -1,0 +1,3 @@
+def copy(inp, out: Field[float], *, dt):
+    with computation(PARALLEL), interval(...):
+        out = inp * dt

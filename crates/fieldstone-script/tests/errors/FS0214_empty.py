@@ -1,0 +1,2 @@
+def nothing(inp: Field[float], out: Field[float]):
+    """Compute nothing."""

@@ -1,0 +1,3 @@
+def height(out: Field[float]):
+    with computation(FORWARD), interval(...):
+        out = 100.0 * K
