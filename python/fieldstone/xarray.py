@@ -24,6 +24,10 @@ _CF_AXES = {"X": "I", "longitude": "I", "Y": "J", "latitude": "J", "Z": "K", "ve
 
 _mapping: dict[str, str] = {}
 
+# What the metadata of coordinates was found to mean.
+_known: dict[object, dict[str, set[str]]] = {}
+_MOST_KNOWN = 256
+
 
 class set_dims:  # noqa: N801 - used like a function, as xarray.set_options
     """Say what the dims of xarray objects mean, for good or within a ``with`` block.
@@ -112,6 +116,21 @@ def get_dims(array: DataArray, mapping: Mapping[str, str] | None = None, *, argu
 
 def _cf_labels(array: DataArray) -> dict[str, set[str]]:
     """Look for axes in the metadata of the coordinates that extend along one dim each."""
+    # cf_xarray takes milliseconds, a call of a stencil microseconds.
+    key = tuple(
+        (name, variable.dims, tuple((key, value) for key, value in variable.attrs.items() if isinstance(value, str)))
+        for name, variable in array.coords.variables.items()
+        if variable.ndim == 1
+    )
+    labels = _known.get(key)
+    if labels is None:
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        labels = _known[key] = _read_cf_labels(array)
+    return labels
+
+
+def _read_cf_labels(array: DataArray) -> dict[str, set[str]]:
     try:
         import cf_xarray  # noqa: F401 - registers the accessor
     except ImportError:

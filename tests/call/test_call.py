@@ -442,6 +442,15 @@ def test_safe_overlaps_run(compiled: Stencils, backend: str) -> None:
     np.testing.assert_array_equal(other, expected)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("layout", ["C", "Fortran", "JIK"])
+def test_a_vertical_sum_runs_in_place(compiled: Stencils, backend: str, layout: str) -> None:
+    data, surface, levels = random(7, 6, 5), random(7, 6), random(5)
+    array = LAYOUTS[layout](data.copy())
+    compiled(column_definition, backend)(array, surface, levels, array)
+    np.testing.assert_array_equal(array, column_oracle(data, surface, levels))
+
+
 A = np.ones((6, 6, 6))
 
 
@@ -713,6 +722,7 @@ def test_attributes(compiled: Stencils) -> None:
 def test_forms_of_a_stencil() -> None:
     stencil = gtscript.stencil(backend="cpu_kfirst")(copy_definition)
     assert "out_field = in_field" in stencil.inspect("source")
+    assert "out_field = in_field" in stencil.inspect("ir")
     assert "import numpy" in stencil.inspect("numpy")
     with pytest.raises(errors.ArgumentValueError, match="exists once the stencil is compiled"):
         stencil.inspect("llvm")

@@ -199,34 +199,57 @@ impl InPlace {
     }
 }
 
-enum Access {
-    Read { field: usize, pointwise: bool },
-    Write { field: usize },
+struct Access {
+    field: usize,
+    kind: Kind,
+    /// Number of the computation, and of the section in it.
+    computation: usize,
+    section: usize,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Write,
+    /// Of the point that is computed, in a statement that is computed on the domain only.
+    ReadPoint,
+    ReadElsewhere,
 }
 
 /// Every access to a field, in the order in which it happens at one point.
 fn in_order(program: &Program) -> Vec<Access> {
     let mut accesses = Vec::new();
-    let extents = program.analysis.extents.iter().flatten();
-    let sections = program
+    let computations = program
         .stencil
         .computations
         .iter()
-        .flat_map(|computation| &computation.sections);
-    for (section, extents) in sections.zip(extents) {
-        for (statement, extent) in section.body.iter().zip(extents) {
-            add(statement, *extent == Extent::ZERO, &mut accesses);
+        .zip(&program.analysis.extents);
+    for (c, (computation, extents)) in computations.enumerate() {
+        for (s, (section, extents)) in computation.sections.iter().zip(extents).enumerate() {
+            for (statement, extent) in section.body.iter().zip(extents) {
+                add(statement, &mut |field, kind| {
+                    let kind = match kind {
+                        Kind::ReadPoint if *extent != Extent::ZERO => Kind::ReadElsewhere,
+                        kind => kind,
+                    };
+                    accesses.push(Access {
+                        field,
+                        kind,
+                        computation: c,
+                        section: s,
+                    });
+                });
+            }
         }
     }
     accesses
 }
 
-fn add(statement: &Stmt, on_domain: bool, accesses: &mut Vec<Access>) {
+fn add(statement: &Stmt, found: &mut dyn FnMut(usize, Kind)) {
     match &statement.kind {
         StmtKind::Assign { target, value, .. } => {
-            add_reads(value, on_domain, accesses);
+            add_reads(value, found);
             if let Target::Field(FieldId(id)) = *target {
-                accesses.push(Access::Write { field: id as usize });
+                found(id as usize, Kind::Write);
             }
         }
         StmtKind::If {
@@ -234,46 +257,50 @@ fn add(statement: &Stmt, on_domain: bool, accesses: &mut Vec<Access>) {
             then,
             orelse,
         } => {
-            add_reads(condition, on_domain, accesses);
+            add_reads(condition, found);
             for inner in then.iter().chain(orelse) {
-                add(inner, on_domain, accesses);
+                add(inner, found);
             }
         }
     }
 }
 
-fn add_reads(expr: &Expr, on_domain: bool, accesses: &mut Vec<Access>) {
+fn add_reads(expr: &Expr, found: &mut dyn FnMut(usize, Kind)) {
     expr.walk(|node| {
         if let ExprKind::Access {
             target: Target::Field(FieldId(id)),
             offset,
         } = node.kind
         {
-            accesses.push(Access::Read {
-                field: id as usize,
-                pointwise: on_domain && offset == Offset::ZERO,
-            });
+            let kind = match offset {
+                Offset::ZERO => Kind::ReadPoint,
+                _ => Kind::ReadElsewhere,
+            };
+            found(id as usize, kind);
         }
     });
 }
 
 fn in_place(accesses: &[Access], written: usize, other: usize) -> Option<Reader> {
-    let mut is_written = false;
     let mut obstacle = None;
-    for access in accesses {
-        match *access {
-            Access::Write { field } if field == other => return Some(Reader::Written),
-            Access::Write { field } => is_written |= field == written,
-            Access::Read { field, pointwise } if field == other => {
-                let found = if !pointwise {
-                    Some(Reader::Offset)
-                } else {
-                    is_written.then_some(Reader::Later)
-                };
-                obstacle = obstacle.or(found);
-            }
-            Access::Read { .. } => {}
-        }
+    for (n, access) in accesses
+        .iter()
+        .enumerate()
+        .filter(|(_, access)| access.field == other)
+    {
+        let found = match access.kind {
+            Kind::Write => return Some(Reader::Written),
+            Kind::ReadElsewhere => Some(Reader::Offset),
+            // Sections of one computation have no level in common, so that none sees what another writes to the point.
+            Kind::ReadPoint => accesses[..n]
+                .iter()
+                .filter(|before| before.field == written && matches!(before.kind, Kind::Write))
+                .any(|before| {
+                    before.computation != access.computation || before.section == access.section
+                })
+                .then_some(Reader::Later),
+        };
+        obstacle = obstacle.or(found);
     }
     obstacle
 }
@@ -425,5 +452,69 @@ mod tests {
         }
         assert_eq!(whole.shared_axis(), None);
         assert_eq!(at(0, [10, 10, 5], [800, 0, 8]).shared_axis(), Some(Axis::J));
+    }
+
+    /// Whether `out` may be written in place of `inp`, in a stencil of these statements.
+    fn obstacle(computations: &str) -> Option<Reader> {
+        let text = format!(
+            "stencil s {{ field inp: float64[IJK] field out: float64[IJK] field more: float64[IJK] temp t {computations} }}"
+        );
+        let stencil = fieldstone_stencil::text::parse("s", &text).expect("the text is valid");
+        let program = Program::new(stencil, Default::default()).expect("the stencil is valid");
+        InPlace::of(&program).obstacle(1, 0)
+    }
+
+    #[test]
+    fn what_may_be_written_in_place_follows_from_the_order_of_accesses() {
+        let cases = [
+            ("parallel { interval 0..end { out = inp } }", None),
+            (
+                "parallel { interval 0..end { t = inp out = t more = t } }",
+                None,
+            ),
+            (
+                "parallel { interval 0..end { out = inp[1, 0, 0] } }",
+                Some(Reader::Offset),
+            ),
+            (
+                "parallel { interval 0..end { t = inp out = t[0, 1, 0] } }",
+                Some(Reader::Offset),
+            ),
+            (
+                "parallel { interval 1..end { out = inp[0, 0, -1] } }",
+                Some(Reader::Offset),
+            ),
+            (
+                "parallel { interval 0..end { out = inp more = inp } }",
+                Some(Reader::Later),
+            ),
+            (
+                "parallel { interval 0..end { more = inp out = inp } }",
+                None,
+            ),
+            (
+                "parallel { interval 0..end { out = 1.0 } } parallel { interval 0..end { more = inp } }",
+                Some(Reader::Later),
+            ),
+            (
+                "parallel { interval 0..end { out = 1.0 } } parallel { interval 0..end { inp = 1.0 } }",
+                Some(Reader::Written),
+            ),
+            (
+                "forward { interval 0..1 { out = inp } interval 1..end { out = (out[0, 0, -1] + inp) } }",
+                None,
+            ),
+            (
+                "parallel { interval 0..end { if (inp > 0.0) { out = inp } } }",
+                None,
+            ),
+            (
+                "parallel { interval 0..end { if (inp > 0.0) { out = 1.0 } else { more = inp } } }",
+                Some(Reader::Later),
+            ),
+        ];
+        for (computations, expected) in cases {
+            assert_eq!(obstacle(computations), expected, "{computations}");
+        }
     }
 }

@@ -149,13 +149,14 @@ impl Executor {
 }
 
 /// Forms of a stencil on its way to the machine, in order; the last three exist for each layout it was called with.
-const FORMS: [&str; 5] = ["source", "numpy", "schedule", "llvm", "asm"];
+const FORMS: [&str; 6] = ["source", "ir", "numpy", "schedule", "llvm", "asm"];
 
 impl Executor {
     /// One of the forms a program takes, as text.
     pub fn inspect(&self, py: Python<'_>, program: &Program, form: &str) -> PyResult<String> {
         match form {
             "source" => return Ok(text_of(program)),
+            "ir" => return Ok(fieldstone_stencil::text::print_program(program)),
             "numpy" => return Ok(fieldstone_codegen::numpy::emit(program)),
             _ => {}
         }

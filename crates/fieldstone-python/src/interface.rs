@@ -297,18 +297,25 @@ fn of_object<'py>(
         let described = py
             .import(intern!(py, "fieldstone.xarray"))?
             .call_method1(intern!(py, "data_interface"), (object, mapping, name))?;
-        return of_gt_interface(name, "__gt_data_interface__", object, described);
+        let interface = of_gt_interface(name, "__gt_data_interface__", described)?;
+        // Xarray takes long to find that an object does not have an attribute.
+        let kind = object.get_type();
+        return match ORIGINS.iter().try_fold(false, |any, name| {
+            Ok::<_, PyErr>(any || kind.hasattr(name)?)
+        })? {
+            true => complete(name, object, interface),
+            false => Ok(interface),
+        };
     }
     for attribute in ["__gt_data_interface__", "__gt_interface__"] {
         if let Some(value) = object.getattr_opt(attribute)? {
-            return of_gt_interface(name, attribute, object, value);
+            return complete(name, object, of_gt_interface(name, attribute, value)?);
         }
     }
     let array = as_array(name, object)?;
     let mut interface = of_array(name, &array)?;
     interface.keep = Some(array.into_any());
-    complete(name, object, &mut interface)?;
-    Ok(interface)
+    complete(name, object, interface)
 }
 
 /// Whether an object is an xarray `DataArray`; never imports xarray.
@@ -422,16 +429,19 @@ fn too_many_axes(py: Python<'_>, name: &str, rank: usize) -> PyErr {
     )
 }
 
+/// Attributes by which an object says where its domain starts; the first wins.
+const ORIGINS: [&str; 2] = ["default_origin", "__gt_origin__"];
+
 /// Adds what the object says of its dims and origin by attributes.
 fn complete<'py>(
     name: &str,
     object: &Bound<'py, PyAny>,
-    interface: &mut Interface<'py>,
-) -> PyResult<()> {
+    mut interface: Interface<'py>,
+) -> PyResult<Interface<'py>> {
     if interface.dims.is_none() {
         interface.dims = labels(name, object, interface.rank)?;
     }
-    for attribute in ["default_origin", "__gt_origin__"] {
+    for attribute in ORIGINS {
         if let Some(value) = object.getattr_opt(attribute)? {
             let value = called(value)?;
             if !value.is_none() {
@@ -440,7 +450,7 @@ fn complete<'py>(
             }
         }
     }
-    Ok(())
+    Ok(interface)
 }
 
 fn labels(
@@ -552,10 +562,9 @@ fn called<'py>(value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 fn of_gt_interface<'py>(
     name: &str,
     attribute: &str,
-    object: &Bound<'py, PyAny>,
     devices: Bound<'py, PyAny>,
 ) -> PyResult<Interface<'py>> {
-    let py = object.py();
+    let py = devices.py();
     let devices = called(devices)?;
     let devices = devices.cast::<PyMapping>().map_err(|_| {
         raise(
@@ -574,7 +583,7 @@ fn of_gt_interface<'py>(
     for key in host {
         if devices.contains(&key)? {
             let buffer = called(devices.get_item(&key)?)?;
-            return of_buffer(name, attribute, object, &buffer);
+            return of_buffer(name, attribute, &buffer);
         }
     }
     let keys = devices.keys()?;
@@ -600,10 +609,9 @@ fn of_gt_interface<'py>(
 fn of_buffer<'py>(
     name: &str,
     attribute: &str,
-    object: &Bound<'py, PyAny>,
     buffer: &Bound<'py, PyAny>,
 ) -> PyResult<Interface<'py>> {
-    let py = object.py();
+    let py = buffer.py();
     let wrong = |problem: String| {
         raise(
             py,
@@ -714,7 +722,6 @@ fn of_buffer<'py>(
     if hooks.acquire.is_some() || hooks.touch.is_some() || hooks.release.is_some() {
         interface.hooks = Some(Box::new(hooks));
     }
-    complete(name, object, &mut interface)?;
     Ok(interface)
 }
 

@@ -258,8 +258,9 @@ class StencilObject(_core.Stencil):
         Parameters
         ----------
         form : str
-            ``"source"`` is the text of the definition, ``"numpy"`` the same as NumPy. Once the stencil is compiled, by
-            its first call, there are ``"schedule"``, ``"llvm"`` and ``"asm"``, for each layout it was called with.
+            ``"source"`` is the text of the definition, ``"ir"`` what it means with every type and extent, ``"numpy"``
+            the same as NumPy. Once the stencil is compiled, by its first call, there are ``"schedule"``, ``"llvm"`` and
+            ``"asm"``, for each layout it was called with.
 
         Returns
         -------
