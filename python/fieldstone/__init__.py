@@ -1,6 +1,11 @@
 """Fields for structured-grid models."""
 
+import sys
+
 from fieldstone._core import __version__
 from fieldstone.threads import num_threads, set_num_threads
+
+if "xarray" in sys.modules:
+    from fieldstone import xarray  # noqa: F401 - registers the accessor of DataArrays
 
 __all__ = ["__version__", "num_threads", "set_num_threads"]

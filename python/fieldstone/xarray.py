@@ -4,6 +4,10 @@ A ``DataArray`` may be passed to a stencil as it is. Its dims say which axis is 
 themselves; other names are looked up in the mapping of :func:`set_dims`, then in the CF metadata of the coordinates
 (``axis`` attributes, standard names and units, as ``cf_xarray`` reads them): X or longitude is I, Y or latitude is J,
 Z or vertical is K.
+
+Importing this module imports xarray and gives ``DataArray`` the attribute ``__gt_data_interface__``. It need not be
+done by hand: ``import fieldstone`` does it if xarray has been imported before, else the first call of a stencil with a
+``DataArray`` does.
 """
 
 from __future__ import annotations
@@ -257,5 +261,4 @@ def register() -> None:
         DataArray.__gt_data_interface__ = _ACCESSOR  # type: ignore[attr-defined]
 
 
-if "xarray" in sys.modules:
-    register()
+register()

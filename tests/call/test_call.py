@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -742,3 +743,55 @@ def test_a_slow_layout_is_warned_of_once() -> None:
         stencil(slow, out)
     assert [warning.filename for warning in caught] == [__file__]
     stencil(slow, out)
+
+
+def test_options() -> None:
+    with pytest.warns(
+        UserWarning, match=r"option\(s\) thread are not known and have no effect; the options are: threads"
+    ):
+        stencil = gtscript.stencil(backend="numpy", thread=2)(copy_definition)
+    assert stencil.options == {"rebuild": False, "thread": 2}
+    for threads in (0, -1, "two"):
+        with pytest.raises(errors.ArgumentValueError, match=f"threads is {threads}, expected a positive integer"):
+            gtscript.stencil(backend="debug", threads=threads)(copy_definition)
+    array, out = random(5, 5, 5), np.zeros((5, 5, 5))
+    gtscript.stencil(backend="cpu_kfirst", threads=1, rebuild=True)(copy_definition)(array, out)
+    np.testing.assert_array_equal(out, array)
+
+
+def external_definition(out: Field[F64]):
+    from __externals__ import factor
+
+    with computation(PARALLEL), interval(...):
+        out = factor
+
+
+def test_constants_are_the_externals() -> None:
+    stencil = gtscript.stencil(backend="debug", externals={"factor": 3.5})(external_definition)
+    assert stencil.constants == {"factor": 3.5}
+    out = np.zeros((2, 2, 2))
+    stencil(out)
+    assert (out == 3.5).all()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_threads_may_call_one_stencil_at_once(backend: str) -> None:
+    stencil = gtscript.stencil(backend=backend)(laplacian_definition)
+    inputs = [random(n, 12, 9) for n in range(5, 13)]
+    outputs = [np.zeros_like(array) for array in inputs]
+
+    def call(n: int) -> None:
+        for _ in range(20):
+            stencil(inputs[n], outputs[n])
+
+    with ThreadPoolExecutor(len(inputs)) as threads:
+        list(threads.map(call, range(len(inputs))))
+    for array, out in zip(inputs, outputs, strict=True):
+        np.testing.assert_allclose(out[1:-1, 1:-1], laplacian_oracle(array), rtol=1e-12, atol=1e-14)
+
+
+def test_an_array_may_be_passed_on_by_its_last_owner(compiled: Stencils) -> None:
+    out = np.zeros((4, 4, 4))
+    compiled(copy_definition, "cpu_kfirst")(random(4, 4, 4), out)
+    compiled(copy_definition, "cpu_kfirst")(memoryview(random(4, 4, 4)), out)
+    np.testing.assert_array_equal(out, random(4, 4, 4))

@@ -130,6 +130,14 @@ def test_a_file_is_read_once(tmp_path: Path) -> None:
         assert first["address"] == second["address"] == value.data.__array_interface__["data"][0]
 
 
+@pytest.mark.parametrize(
+    "imports", ["import xarray, fieldstone", "import fieldstone, xarray, fieldstone.xarray", "import fieldstone.xarray"]
+)
+def test_the_accessor_is_registered_by_an_import(imports: str) -> None:
+    code = f"{imports}; from xarray import DataArray; DataArray([1.0], dims='I').__gt_data_interface__[None]['shape']"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 USERS_OWN = """
 import numpy as np, xarray as xr
 import fieldstone
