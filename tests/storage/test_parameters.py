@@ -52,6 +52,13 @@ class TestLayout:
         order = np.argsort(layout)
         assert sorted(field.strides, reverse=True) == [field.strides[axis] for axis in order]
 
+    def test_of_axes_with_one_point(self) -> None:
+        """Their strides mean nothing, but what was asked for is kept."""
+        field = storage.zeros((1, 5, 1), layout=(2, 0, 1))
+        assert field.layout == field.copy().layout == (2, 0, 1)
+        assert (field[:, 1:].layout, field[0].layout, field.T.layout) == ((2, 0, 1), (0, 1), (1, 0, 2))
+        assert storage.as_storage(np.zeros((1, 5, 1)), layout=(2, 0, 1)).layout == (2, 0, 1)
+
 
 class TestLookup:
     """A parameter is what was given, else of the preset, else of the data, else the fallback."""

@@ -173,6 +173,13 @@ fn of_storage<'py>(name: &str, storage: &Bound<'py, Storage>) -> PyResult<Interf
     let mut halo = [(0, 0); MAX_RANK];
     halo[..rank].copy_from_slice(storage.halo());
     interface.halo = Some(halo);
+    if let Some(origin) = storage.explicit_origin() {
+        let mut values = [0; MAX_RANK];
+        for (value, &index) in values.iter_mut().zip(origin) {
+            *value = index as isize;
+        }
+        interface.origin = Some(Numbers { values, len: rank });
+    }
     Ok(interface)
 }
 

@@ -1,6 +1,6 @@
 //! What the axes of a storage mean, and how that follows the views made of it.
 
-use fieldstone_storage::Dim;
+use fieldstone_storage::{Dim, Layout};
 
 /// Labels, halo, origin and aligned index of a storage; one entry per axis in each.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub struct Axes {
     pub explicit_origin: Option<Vec<usize>>,
     /// Index whose address is aligned.
     pub aligned_index: Vec<usize>,
+    /// Order of the strides. Kept apart from them, since those of axes with one point say nothing.
+    pub layout: Layout,
 }
 
 impl Axes {
@@ -34,6 +36,16 @@ impl Axes {
         }
         self.halo.remove(axis);
         self.aligned_index.remove(axis);
+        let order = self
+            .layout
+            .order()
+            .into_iter()
+            .filter(|&other| other != axis);
+        self.layout = in_order(
+            order
+                .map(|other| if other > axis { other - 1 } else { other })
+                .collect(),
+        );
     }
 
     /// Adds an axis of one point; only positional storages can, since a new axis has no label.
@@ -44,6 +56,9 @@ impl Axes {
         }
         self.halo.insert(axis, (0, 0));
         self.aligned_index.insert(axis, 0);
+        let order = self.layout.order().into_iter();
+        let moved = order.map(|other| if other >= axis { other + 1 } else { other });
+        self.layout = in_order(std::iter::once(axis).chain(moved).collect());
     }
 
     /// Keeps `len` points `start, start + step, ...` of the `size` along an axis: what is left of the halo is what was
@@ -79,8 +94,20 @@ impl Axes {
                 .as_ref()
                 .map(|origin| permuted(origin, permutation)),
             aligned_index: permuted(&self.aligned_index, permutation),
+            layout: ranked(permuted(self.layout.ranks(), permutation)),
         }
     }
+}
+
+/// The layout with these axes from the largest stride to the smallest, each once.
+fn in_order(axes: Vec<usize>) -> Layout {
+    Layout::from_order(&axes).unwrap_or_else(|_| Layout::c(axes.len()))
+}
+
+/// The layout with these ranks, each once.
+fn ranked(ranks: Vec<usize>) -> Layout {
+    let ndim = ranks.len();
+    Layout::new(ranks).unwrap_or_else(|_| Layout::c(ndim))
 }
 
 /// How many of the points `start, start + step, ...` have an index below `bound`.

@@ -278,11 +278,11 @@ fn wrapped<'py>(
         );
         return Err(raise(py, "DTypeError", message));
     }
-    if !follows(&source.view, resolved.layout.ranks()) {
+    if !follows(&source.view, resolved.axes.layout.ranks()) {
         let message = format!(
             "layout: {:?} was asked for, but the strides of the data are {:?} bytes; memory that is wrapped keeps its \
              layout, storage(data, layout=...) copies it to another",
-            resolved.layout.ranks(),
+            resolved.axes.layout.ranks(),
             source.view.strides()
         );
         return Err(raise(py, "LayoutError", message));
@@ -337,13 +337,12 @@ fn allocated(py: Python<'_>, resolved: Resolved<'_>, contents: Contents<'_>) -> 
         shape,
         dtype,
         axes,
-        layout,
         alignment,
     } = resolved;
     let spec = Spec {
         shape,
         itemsize: dtype.itemsize(),
-        layout,
+        layout: axes.layout.clone(),
         alignment,
         aligned_index: axes.aligned_index.clone(),
     };
@@ -386,7 +385,6 @@ impl Storage {
             shape: self.view.shape().to_vec(),
             dtype: self.dtype.bind(py).clone(),
             axes: self.axes.clone(),
-            layout: self.layout(),
             alignment: self.alignment,
         };
         let copy = allocated(py, resolved, Contents::Undefined)?;

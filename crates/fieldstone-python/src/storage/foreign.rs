@@ -86,8 +86,8 @@ impl<'py> Foreign<'py> {
         let dtype = array.dtype();
         check_dtype(&dtype, name)?;
         let ndim = array.ndim();
+        let view = memory::view_of(array)?;
         Ok(Self {
-            view: memory::view_of(array)?,
             dtype,
             writeable: memory::is_writeable(array),
             keeper: Some(array.clone().into_any()),
@@ -96,7 +96,9 @@ impl<'py> Foreign<'py> {
                 halo: vec![(0, 0); ndim],
                 explicit_origin: None,
                 aligned_index: vec![0; ndim],
+                layout: view.layout(),
             },
+            view,
             alignment: 1,
             unknown_dims: None,
         })

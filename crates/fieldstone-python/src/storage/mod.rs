@@ -63,6 +63,11 @@ impl Storage {
         self.axes.origin()
     }
 
+    /// Index of the first point of the compute domain, if it was given apart from the halo.
+    pub fn explicit_origin(&self) -> Option<&[usize]> {
+        self.axes.explicit_origin.as_deref()
+    }
+
     /// Whether the memory may be written to.
     pub fn writeable(&self) -> bool {
         self.writeable
@@ -74,8 +79,8 @@ impl Storage {
     }
 
     /// Order of the strides.
-    pub fn layout(&self) -> Layout {
-        self.view.layout()
+    pub fn layout(&self) -> &Layout {
+        &self.axes.layout
     }
 
     /// Another storage of the same memory.

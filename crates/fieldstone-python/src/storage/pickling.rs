@@ -11,8 +11,7 @@ impl Storage {
         let py = slf.py();
         let this = slf.borrow();
         let layout = this.layout();
-        let mut order: Vec<usize> = (0..this.view.shape().len()).collect();
-        order.sort_by_key(|&axis| layout.ranks()[axis]);
+        let order = layout.order();
         // Without the padding, and so that one buffer holds it all.
         let array = memory::numpy(py)?
             .getattr("ascontiguousarray")?

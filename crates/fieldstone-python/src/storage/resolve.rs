@@ -14,7 +14,6 @@ pub struct Resolved<'py> {
     pub shape: Vec<usize>,
     pub dtype: Bound<'py, PyArrayDescr>,
     pub axes: Axes,
-    pub layout: Layout,
     /// In bytes.
     pub alignment: usize,
 }
@@ -126,8 +125,8 @@ pub fn resolve<'py>(
             halo,
             explicit_origin,
             aligned_index,
+            layout,
         },
-        layout,
         alignment,
     })
 }
@@ -310,7 +309,7 @@ fn resolve_layout(
                 .map_err(|error| raise(py, "DimensionsError", error.to_string()));
         }
         (None, None, Some(template)) if template.view.shape().len() == ndim => {
-            return Ok(template.view.layout());
+            return Ok(template.axes.layout.clone());
         }
         _ => return Ok(Layout::c(ndim)),
     };

@@ -257,11 +257,14 @@ fn as_result<'py>(
         halo: vec![(0, 0); shape.len()],
         explicit_origin: None,
         aligned_index: vec![0; shape.len()],
+        layout: Layout::c(shape.len()),
     };
     let mut origin = vec![0; shape.len()];
     let mut alignment = 1;
-    let mut layout = None;
-    for foreign in storages.iter().filter_map(|operand| operand.array.as_ref()) {
+    for (number, operand) in storages.iter().enumerate() {
+        let Some(foreign) = &operand.array else {
+            continue;
+        };
         let places = places(py, foreign, dims, shape.len())?;
         for (axis, &place) in places.iter().enumerate() {
             let (lower, upper) = foreign.axes.halo[axis];
@@ -272,11 +275,15 @@ fn as_result<'py>(
             origin[place] = origin[place].max(foreign.axes.origin()[axis]);
         }
         alignment = least_common_multiple(alignment, foreign.alignment);
-        layout.get_or_insert_with(|| layout_like(foreign, &places, shape.len()));
+        if number == 0 {
+            axes.layout = layout_like(foreign, &places, shape.len());
+        }
     }
-    for (halo, &size) in axes.halo.iter_mut().zip(shape) {
-        halo.0 = halo.0.min(size);
-        halo.1 = halo.1.min(size - halo.0);
+    for (axis, &size) in shape.iter().enumerate() {
+        let (lower, upper) = axes.halo[axis];
+        axes.halo[axis] = (lower.min(size), upper.min(size - lower.min(size)));
+        axes.aligned_index[axis] = axes.aligned_index[axis].min(size);
+        origin[axis] = origin[axis].min(size);
     }
     if axes
         .halo
@@ -289,7 +296,7 @@ fn as_result<'py>(
     let spec = Spec {
         shape: shape.to_vec(),
         itemsize: array.dtype().itemsize(),
-        layout: layout.unwrap_or_else(|| Layout::c(shape.len())),
+        layout: axes.layout.clone(),
         alignment,
         aligned_index: axes.aligned_index.clone(),
     };
@@ -334,8 +341,8 @@ fn layout_like(foreign: &Foreign<'_>, places: &[usize], ndim: usize) -> Layout {
     let mut order: Vec<usize> = (0..ndim).filter(|axis| !places.contains(axis)).collect();
     order.extend(
         foreign
-            .view
-            .layout()
+            .axes
+            .layout
             .order()
             .into_iter()
             .filter_map(|axis| places.get(axis)),
@@ -467,7 +474,6 @@ fn reduced<'py>(
     keepdims: bool,
 ) -> PyResult<Bound<'py, CpuStorage>> {
     let mut axes = source.axes.clone();
-    let mut order = source.view.layout().order();
     for axis in (0..source.view.ndim())
         .rev()
         .filter(|axis| gone.contains(axis))
@@ -480,17 +486,12 @@ fn reduced<'py>(
             }
         } else {
             axes.drop_axis(axis);
-            order.retain(|&other| other != axis);
-            order
-                .iter_mut()
-                .filter(|other| **other > axis)
-                .for_each(|other| *other -= 1);
         }
     }
     let spec = Spec {
         shape: array.shape().to_vec(),
         itemsize: array.dtype().itemsize(),
-        layout: Layout::from_order(&order).map_err(|error| memory::exception(py, &error))?,
+        layout: axes.layout.clone(),
         alignment: source.alignment,
         aligned_index: axes.aligned_index.clone(),
     };
