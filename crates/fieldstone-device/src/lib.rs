@@ -27,7 +27,7 @@ mod host;
 mod pool;
 mod threads;
 
-pub use cache::last_level_cache;
+pub use cache::core_cache;
 pub use device::{Contents, Device, Memory};
 pub use error::DeviceError;
 pub use host::{Host, HostMemory};

@@ -16,6 +16,7 @@ pub struct Spec {
     /// The address of the aligned index is a multiple of this many bytes, in every line along the axis with the smallest
     /// stride. Any positive number; elements also lie at multiples of their own size, so that the
     /// least common multiple of both counts. Lines are padded where it asks for that; with 1 there is no padding.
+    /// Where there is, lines and planes are also kept from lying multiples of 2048 bytes apart.
     pub alignment: usize,
     /// The index that is aligned, one entry for each axis.
     pub aligned_index: Vec<usize>,
@@ -63,6 +64,9 @@ impl Spec {
                     .checked_next_multiple_of(alignment)
                     .ok_or_else(too_large)?;
             }
+            if place >= 1 && padded && alignment < ALIAS && bytes.is_multiple_of(ALIAS) {
+                bytes = bytes.checked_add(alignment).ok_or_else(too_large)?;
+            }
             strides[axis] = isize::try_from(bytes).map_err(|_| too_large())?;
             // An empty axis must not make the strides of the others zero.
             bytes = bytes
@@ -109,6 +113,10 @@ impl Spec {
 
 /// Alignments beyond this only waste memory: it is the size of the largest pages.
 const MOST_ALIGNMENT: usize = 1 << 30;
+
+/// Lines or planes this far apart compete for the same places in a first-level cache. Where there is padding anyway, a little more
+/// avoids that: columns are then walked, and layouts changed, up to twice as fast.
+const ALIAS: usize = 2048;
 
 /// Fields begin on a cache line even if they need not.
 const LEAST_ALIGNMENT: usize = 64;
@@ -244,6 +252,15 @@ mod tests {
             (vec![4, 5, 6], 8, vec![0, 1, 2], 12, vec![240, 48, 8]),
             (vec![4, 5, 7], 8, vec![0, 1, 2], 12, vec![360, 72, 8]),
             (vec![9], 8, vec![0], 64, vec![8]),
+            (
+                vec![2, 3, 256],
+                8,
+                vec![0, 1, 2],
+                64,
+                vec![3 * 2112, 2112, 8],
+            ),
+            (vec![2, 32, 8], 8, vec![0, 1, 2], 64, vec![2112, 64, 8]),
+            (vec![2, 3, 256], 8, vec![0, 1, 2], 8, vec![6144, 2048, 8]),
             (vec![3, 1], 8, vec![0, 1], 64, vec![64, 8]),
             (vec![3, 0, 2], 8, vec![0, 1, 2], 1, vec![16, 16, 8]),
             (vec![], 8, vec![], 64, vec![]),

@@ -9,7 +9,7 @@
 
 use crate::loops::Nest;
 use crate::{Allocation, Spec, StorageError, View, rows, tiles};
-use fieldstone_device::{Pool, last_level_cache};
+use fieldstone_device::{Pool, core_cache};
 
 /// A thread is worth its while from this many bytes on.
 const WORTH_A_THREAD: usize = 64 << 10;
@@ -130,9 +130,10 @@ impl Target {
     }
 }
 
-/// Whether a target of this size should be written past the cache: it would not stay there anyway.
-pub(crate) fn streams(bytes: usize) -> bool {
-    bytes > last_level_cache() / 2
+/// Whether a target of this size should be written past the caches: it does not fit into those of the cores that write it, and
+/// would only be read into them to be overwritten.
+pub(crate) fn streams(bytes: usize, threads: usize) -> bool {
+    bytes > core_cache().saturating_mul(threads)
 }
 
 /// Shares `tasks` tasks, which move `bytes` bytes together, between as many threads as are worth it.

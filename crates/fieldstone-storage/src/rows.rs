@@ -15,7 +15,7 @@ const PATTERN: usize = 4 << 10;
 /// # Safety
 /// The nest's elements must be readable from `source` on and writable from `target` on, by nobody else meanwhile, and be apart.
 pub(crate) unsafe fn copy(nest: &Nest, source: Source, target: Target, threads: usize) {
-    let move_rows = pick(nest);
+    let move_rows = pick(nest, threads);
     each(nest, threads, &|from, to, rows| {
         // SAFETY: `each` stays within the nest's elements.
         unsafe { move_rows(source.at(from), target.at(to), rows) };
@@ -28,7 +28,7 @@ pub(crate) unsafe fn copy(nest: &Nest, source: Source, target: Target, threads: 
 /// The nest's elements must be writable from `target` on, by nobody else meanwhile.
 pub(crate) unsafe fn fill(nest: &Nest, element: &[u8], target: Target, threads: usize) {
     let pattern = &element.repeat(PATTERN.div_ceil(element.len()))[..];
-    let move_rows = pick(nest);
+    let move_rows = pick(nest, threads);
     each(nest, threads, &|_, to, rows| {
         let short = rows.bytes <= pattern.len();
         let (blocks, count) = if short {
@@ -55,8 +55,8 @@ pub(crate) unsafe fn fill(nest: &Nest, element: &[u8], target: Target, threads: 
     });
 }
 
-fn pick(nest: &Nest) -> simd::MoveRows {
-    if streams(nest.bytes()) {
+fn pick(nest: &Nest, threads: usize) -> simd::MoveRows {
+    if streams(nest.bytes(), threads) {
         simd::streaming_rows()
     } else {
         simd::plain_rows

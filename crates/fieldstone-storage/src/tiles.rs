@@ -2,72 +2,50 @@
 
 use crate::copy::{Source, Target, share, streams};
 use crate::loops::{Loop, Nest, runs, turns};
-use crate::simd::{self, Kernel};
+use crate::simd::{self, Blocks, Kernel};
 
-/// Elements of a tile along the axis with the target's smallest stride, and along the one with the source's smallest.
-const TILE: (usize, usize) = (64, 64);
-
-/// A line of a cache.
+/// A line of a cache. A tile that is written past the cache is as wide as a line: few rows of the source are then read side by side,
+/// while those of the next tile are fetched ahead.
 const LINE: usize = 64;
 
-/// Two axes of a nest: `a` has the smallest stride of the target, `b` that of the source.
-#[derive(Clone, Copy)]
-struct Tile {
-    a: Loop,
-    b: Loop,
-    itemsize: usize,
-}
+/// Bytes of other tiles along the axis with the target's smallest stride.
+const WIDTH: usize = 256;
+
+/// The same if that is also the axis with the source's smallest stride, so that a tile is a few rows.
+const ROW: usize = 4096;
+
+/// Elements of a tile along the axis with the source's smallest stride.
+const LENGTH: usize = 256;
+
+/// No loop at all.
+const ONCE: Loop = Loop {
+    size: 1,
+    source: 0,
+    target: 0,
+};
 
 /// Copies the nest's elements.
 ///
 /// # Safety
 /// The nest's elements must be readable from `source` on and writable from `target` on, by nobody else meanwhile, and be apart.
 pub(crate) unsafe fn copy(nest: &Nest, source: Source, target: Target, threads: usize) {
-    let mut outer = nest.loops.clone();
-    let one = Loop {
-        size: 1,
-        source: 0,
-        target: 0,
-    };
-    let a = outer.pop().unwrap_or(one);
-    let b = match (0..outer.len()).min_by_key(|&n| outer[n].source.unsigned_abs()) {
-        // The source is best walked along `a` too: a tile is then a few rows.
-        Some(n) if outer[n].source.unsigned_abs() >= a.source.unsigned_abs() => outer.pop(),
-        Some(n) => Some(outer.remove(n)),
-        None => None,
-    };
-    let whole = Tile {
-        a,
-        b: b.unwrap_or(one),
-        itemsize: nest.itemsize,
-    };
-    let unit = nest.itemsize as isize;
-    let streaming = streams(nest.bytes()) && whole.b.target % LINE as isize == 0;
-    let kernel = if a.target == unit && whole.b.source == unit {
-        simd::transposition(nest.itemsize, streaming)
-    } else {
-        None
-    };
-    let (blocks_a, blocks_b) = (a.size.div_ceil(TILE.0), whole.b.size.div_ceil(TILE.1));
-    let tiles = blocks_a * blocks_b;
+    let plan = Plan::new(nest, target, threads);
+    let tiles = plan.a.count * plan.b.count;
+    let step = plan.outer.last().unwrap_or(&ONCE);
     share(
-        turns(&outer) * tiles,
+        turns(&plan.outer) * tiles,
         nest.bytes(),
         threads,
         &|begin, end| {
             let mut turn = begin / tiles;
-            let step = outer.last().unwrap_or(&one);
-            runs(&outer, turn, end.div_ceil(tiles), |from, to, count| {
+            runs(&plan.outer, turn, end.div_ceil(tiles), |from, to, count| {
                 for n in 0..count as isize {
                     let (from, to) = (from + n * step.source, to + n * step.target);
                     let first = begin.saturating_sub(turn * tiles);
                     for tile in first..(end - turn * tiles).min(tiles) {
-                        let (at_a, at_b) = (tile % blocks_a * TILE.0, tile / blocks_a * TILE.1);
-                        let part = whole.part(at_a, at_b);
-                        let from = from + at_a as isize * a.source + at_b as isize * whole.b.source;
-                        let to = to + at_a as isize * a.target + at_b as isize * whole.b.target;
-                        // SAFETY: the part is within the nest's elements.
-                        unsafe { part.copy(source.at(from), target.at(to), kernel.as_ref()) };
+                        let (tile, skip) = plan.tile(tile);
+                        // SAFETY: the tile is within the nest's elements.
+                        unsafe { tile.copy(source.at(from + skip.0), target.at(to + skip.1)) };
                     }
                     turn += 1;
                 }
@@ -77,69 +55,193 @@ pub(crate) unsafe fn copy(nest: &Nest, source: Source, target: Target, threads: 
     );
 }
 
-impl Tile {
-    /// The tile that begins at these indices.
-    fn part(self, at_a: usize, at_b: usize) -> Tile {
-        let a = Loop {
-            size: TILE.0.min(self.a.size - at_a),
-            ..self.a
+/// How a nest is cut into tiles.
+struct Plan {
+    /// Loops over the plane of tiles.
+    outer: Vec<Loop>,
+    /// The axis with the smallest stride of the target.
+    a: Cut,
+    /// The axis with the smallest stride of the source, or any other if that is `a`.
+    b: Cut,
+    itemsize: usize,
+    kernel: Option<Kernel>,
+    /// Whether the kernel needs targets that begin at a cache line.
+    streaming: bool,
+}
+
+/// A loop that is cut into `count` parts of `length`; the first part is longer by `head`, the last by what remains.
+struct Cut {
+    whole: Loop,
+    head: usize,
+    length: usize,
+    count: usize,
+}
+
+/// A part of the plane of tiles.
+struct Tile<'a> {
+    a: Loop,
+    b: Loop,
+    itemsize: usize,
+    kernel: Option<&'a Kernel>,
+    streaming: bool,
+}
+
+impl Plan {
+    fn new(nest: &Nest, target: Target, threads: usize) -> Self {
+        let mut outer = nest.loops.clone();
+        let a = outer.pop().unwrap_or(ONCE);
+        let nearest = (0..outer.len()).min_by_key(|&n| outer[n].source.unsigned_abs());
+        let b = match nearest {
+            // The source too is best walked along `a`.
+            Some(n) if outer[n].source.unsigned_abs() >= a.source.unsigned_abs() => outer.pop(),
+            Some(n) => Some(outer.remove(n)),
+            None => None,
         };
-        let b = Loop {
-            size: TILE.1.min(self.b.size - at_b),
-            ..self.b
+        let b = b.unwrap_or(ONCE);
+        let unit = nest.itemsize as isize;
+        let transposes = a.target == unit && b.source == unit;
+        let in_lines = |axis: &Loop| axis.target % LINE as isize == 0;
+        let address = target.0.addr();
+        let head = address.next_multiple_of(LINE) - address;
+        let streaming = streams(nest.bytes(), threads)
+            && transposes
+            && in_lines(&b)
+            && outer.iter().all(in_lines)
+            && head.is_multiple_of(nest.itemsize);
+        let kernel = if transposes {
+            simd::transposition(nest.itemsize, streaming)
+        } else {
+            None
         };
-        Tile { a, b, ..self }
+        let head = if streaming { head / nest.itemsize } else { 0 };
+        let width = match b.source.unsigned_abs() < a.source.unsigned_abs() {
+            true if streaming => LINE,
+            true => WIDTH,
+            false => ROW,
+        };
+        Self {
+            outer,
+            a: Cut::new(a, head, (width / nest.itemsize).max(1)),
+            b: Cut::new(b, 0, LENGTH),
+            itemsize: nest.itemsize,
+            kernel,
+            streaming,
+        }
     }
 
+    /// A tile by its number, and how far its source and target are from those of the first one.
+    fn tile(&self, number: usize) -> (Tile<'_>, (isize, isize)) {
+        let (skip_a, a) = self.a.part(number % self.a.count);
+        let (skip_b, b) = self.b.part(number / self.a.count);
+        let tile = Tile {
+            a,
+            b,
+            itemsize: self.itemsize,
+            kernel: self.kernel.as_ref(),
+            streaming: self.streaming,
+        };
+        (tile, (skip_a.0 + skip_b.0, skip_a.1 + skip_b.1))
+    }
+}
+
+impl Cut {
+    fn new(whole: Loop, head: usize, length: usize) -> Self {
+        let count = (whole.size.saturating_sub(head) / length).max(1);
+        Self {
+            whole,
+            head,
+            length,
+            count,
+        }
+    }
+
+    /// A part by its number, and how far it is from the beginning.
+    fn part(&self, number: usize) -> ((isize, isize), Loop) {
+        let start = |number| {
+            if number == 0 {
+                0
+            } else {
+                self.head + number * self.length
+            }
+        };
+        let begin = start(number);
+        let end = if number + 1 == self.count {
+            self.whole.size
+        } else {
+            start(number + 1)
+        };
+        let at = begin as isize;
+        let part = Loop {
+            size: end - begin,
+            ..self.whole
+        };
+        ((at * self.whole.source, at * self.whole.target), part)
+    }
+}
+
+impl Tile<'_> {
     /// # Safety
     /// As for the copy this is a part of; with a kernel, `a` has unit stride in the target and `b` in the source.
-    unsafe fn copy(self, source: *const u8, target: *mut u8, kernel: Option<&Kernel>) {
-        let Some(kernel) = kernel else {
-            // SAFETY: as the caller says.
-            return unsafe { self.elements(source, target) };
-        };
+    unsafe fn copy(&self, source: *const u8, target: *mut u8) {
         // SAFETY: as the caller says.
-        unsafe { self.blocks(source, target, kernel) }
+        unsafe {
+            match self.kernel {
+                Some(kernel) if self.a.size >= kernel.lanes && self.b.size >= kernel.lanes => {
+                    self.blocks(source, target, kernel);
+                }
+                _ => self.elements(source, target),
+            }
+        }
     }
 
-    /// Transposes square blocks, and the borders that are left element by element.
+    /// Transposes square blocks. Where their size does not divide the tile's, blocks at the borders overlap others.
     ///
     /// # Safety
-    /// As for [`copy`](Self::copy).
-    unsafe fn blocks(self, source: *const u8, target: *mut u8, kernel: &Kernel) {
+    /// As for [`copy`](Self::copy), and the tile is as large as a block.
+    unsafe fn blocks(&self, source: *const u8, target: *mut u8, kernel: &Kernel) {
         let lanes = kernel.lanes;
-        let head = kernel.head(target, self.itemsize).min(self.a.size);
-        let (count_a, count_b) = ((self.a.size - head) / lanes, self.b.size / lanes);
-        let (end_a, end_b) = (head + count_a * lanes, count_b * lanes);
-        let at = |a: usize, b: usize| {
-            let (a, b) = (a as isize, b as isize);
-            (
-                source.wrapping_offset(a * self.a.source + b * self.b.source),
-                target.wrapping_offset(a * self.a.target + b * self.b.target),
-            )
+        let head = if self.streaming {
+            (target.addr().next_multiple_of(LINE) - target.addr()) / self.itemsize
+        } else {
+            0
         };
-        let border = |a: usize, b: usize, to_a: usize, to_b: usize| {
-            let (from, to) = at(a, b);
-            let size = |axis: Loop, size| Loop { size, ..axis };
-            let part = Tile {
-                a: size(self.a, to_a - a),
-                b: size(self.b, to_b - b),
-                ..self
+        let count_a = self.a.size.saturating_sub(head) / lanes;
+        let count_b = self.b.size / lanes;
+        let (rest_a, rest_b) = (
+            self.a.size - count_a * lanes - head.min(self.a.size),
+            self.b.size % lanes,
+        );
+        let run = |run: simd::Transpose, a: usize, b: usize, count_a, count_b, skip| {
+            let blocks = Blocks {
+                count_a,
+                count_b,
+                source: self.a.source,
+                target: self.b.target,
+                skip,
             };
-            // SAFETY: a part of this tile.
-            unsafe { part.elements(from, to) };
+            let (a, b) = (a as isize, b as isize);
+            let from = source.wrapping_offset(a * self.a.source + b * self.b.source);
+            let to = target.wrapping_offset(a * self.a.target + b * self.b.target);
+            // SAFETY: the blocks lie within this tile, whose strides are as the kernel needs them.
+            unsafe { run(from, to, blocks) };
         };
-        let (from, to) = at(head, 0);
-        // SAFETY: the blocks lie within this tile, whose strides are as the kernel needs them.
-        unsafe { (kernel.run)(from, self.a.source, to, self.b.target, count_a, count_b) };
-        border(0, 0, head, end_b);
-        border(end_a, 0, self.a.size, end_b);
-        border(0, end_b, self.a.size, self.b.size);
+        let (last_a, last_b, skip) = (self.a.size - lanes, self.b.size - lanes, lanes - rest_b);
+        if head > 0 {
+            run(kernel.partial, 0, 0, 1, count_b, 0);
+        }
+        run(kernel.whole, head, 0, count_a, count_b, 0);
+        if rest_a > 0 {
+            run(kernel.partial, last_a, 0, 1, count_b, 0);
+        }
+        if rest_b > 0 {
+            run(kernel.partial, 0, last_b, self.a.size / lanes, 1, skip);
+            run(kernel.partial, last_a, last_b, 1, 1, skip);
+        }
     }
 
     /// # Safety
     /// As for [`copy`](Self::copy).
-    unsafe fn elements(self, source: *const u8, target: *mut u8) {
+    unsafe fn elements(&self, source: *const u8, target: *mut u8) {
         // SAFETY: as the caller says.
         unsafe {
             match self.itemsize {
@@ -158,7 +260,7 @@ impl Tile {
 
     /// # Safety
     /// As for [`copy`](Self::copy), and `T` has the size of an element and no alignment.
-    unsafe fn typed<T: Copy>(self, source: *const u8, target: *mut u8) {
+    unsafe fn typed<T: Copy>(&self, source: *const u8, target: *mut u8) {
         self.each(|from, to| {
             let from = source.wrapping_offset(from).cast::<T>();
             // SAFETY: both are elements of the tile.
@@ -167,7 +269,7 @@ impl Tile {
     }
 
     #[inline(always)]
-    fn each(self, body: impl Fn(isize, isize)) {
+    fn each(&self, body: impl Fn(isize, isize)) {
         for b in 0..self.b.size as isize {
             for a in 0..self.a.size as isize {
                 body(

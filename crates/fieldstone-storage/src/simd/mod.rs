@@ -39,33 +39,30 @@ pub(crate) fn streaming_rows() -> MoveRows {
     return plain_rows;
 }
 
-/// Transposes `count_a × count_b` square blocks.
-///
-/// Arguments: source, bytes between its elements along `a`, target, bytes between its elements along `b`, the counts. Along
-/// `b` the source's elements, and along `a` the target's, follow each other.
-pub(crate) type Transpose = unsafe fn(*const u8, isize, *mut u8, isize, usize, usize);
+/// Square blocks to transpose. Along `b` the source's elements follow each other, along `a` the target's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Blocks {
+    pub count_a: usize,
+    pub count_b: usize,
+    /// Bytes between the source's elements along `a`.
+    pub source: isize,
+    /// Bytes between the target's elements along `b`.
+    pub target: isize,
+    /// How many elements of each block along `b` are not written.
+    pub skip: usize,
+}
+
+/// Transposes blocks from a source to a target. Sources must be readable, targets writable, and both apart.
+pub(crate) type Transpose = unsafe fn(*const u8, *mut u8, Blocks);
 
 /// A transposition in registers.
 pub(crate) struct Kernel {
     /// Elements of a block along each axis.
     pub lanes: usize,
-    /// What the address of each target row must be a multiple of.
-    pub alignment: usize,
-    pub run: Transpose,
-}
-
-impl Kernel {
-    /// How many elements to skip until the target is aligned.
-    pub fn head(&self, target: *mut u8, itemsize: usize) -> usize {
-        let address = target.addr();
-        let bytes = address.next_multiple_of(self.alignment) - address;
-        // An element that straddles the boundary can never be aligned.
-        if bytes.is_multiple_of(itemsize) {
-            bytes / itemsize
-        } else {
-            usize::MAX
-        }
-    }
+    /// Transposes whole blocks, whatever their `skip`; if streaming, the target must begin at a cache line, and so must its rows.
+    pub whole: Transpose,
+    /// Transposes blocks that are not written completely, at any address.
+    pub partial: Transpose,
 }
 
 /// The fastest transposition of such elements on this processor; if `streaming`, past the cache, and [`fence`] must follow.

@@ -3,7 +3,7 @@
 //! A block of `n` registers with `n` lanes is transposed by log₂ `n` perfect shuffles: register `i` interleaved with register `i + n/2`
 //! gives registers `2i` and `2i + 1`.
 
-use super::{Kernel, MoveRows, Rows};
+use super::{Blocks, Kernel, MoveRows, Rows};
 use std::arch::x86_64::*;
 use std::sync::OnceLock;
 
@@ -102,12 +102,12 @@ pub(super) fn transposition(itemsize: usize, streaming: bool) -> Option<Kernel> 
         ($name:ident, $lanes:literal) => {
             Some(Kernel {
                 lanes: $lanes,
-                alignment: if streaming { LINE } else { 1 },
-                run: if streaming {
-                    $name::<true>
+                whole: if streaming {
+                    $name::<true, false>
                 } else {
-                    $name::<false>
+                    $name::<false, false>
                 },
+                partial: $name::<false, true>,
             })
         };
     }
@@ -120,7 +120,9 @@ pub(super) fn transposition(itemsize: usize, streaming: bool) -> Option<Kernel> 
         (8, Level::Avx512) => kernel!(avx512_8, 8),
         (8, Level::Avx2) => kernel!(avx2_8, 4),
         (8, Level::Sse2) => kernel!(sse2_8, 2),
-        (16, _) => kernel!(sse2_16, 1),
+        (16, Level::Avx512) => kernel!(avx512_16, 4),
+        (16, Level::Avx2) => kernel!(avx2_16, 2),
+        (16, Level::Sse2) => kernel!(sse2_16, 1),
         _ => None,
     }
 }
@@ -130,30 +132,35 @@ macro_rules! transposition {
         /// # Safety
         /// As for every [`super::Transpose`], and the processor must have the feature. With `STREAM`, target rows begin at cache lines.
         #[target_feature(enable = $feature)]
-        unsafe fn $name<const STREAM: bool>(
+        unsafe fn $name<const STREAM: bool, const PARTIAL: bool>(
             source: *const u8,
-            source_stride: isize,
             target: *mut u8,
-            target_stride: isize,
-            count_a: usize,
-            count_b: usize,
+            blocks: Blocks,
         ) {
             const WIDTH: usize = size_of::<$vector>();
-            for b in 0..count_b {
+            for b in 0..blocks.count_b {
                 let from = source.wrapping_add(b * WIDTH);
-                let to = target.wrapping_offset((b * $lanes) as isize * target_stride);
-                for a in 0..count_a {
-                    let from = from.wrapping_offset((a * $lanes) as isize * source_stride);
+                let to = target.wrapping_offset((b * $lanes) as isize * blocks.target);
+                for a in 0..blocks.count_a {
+                    let from = from.wrapping_offset((a * $lanes) as isize * blocks.source);
                     let to = to.wrapping_add(a * WIDTH);
                     // SAFETY: the block is within what the caller vouches for.
                     unsafe {
                         let mut rows = [$load(from.cast()); $lanes];
                         for (n, row) in rows.iter_mut().enumerate() {
-                            *row = $load(from.wrapping_offset(n as isize * source_stride).cast());
+                            if STREAM {
+                                // The row as many further on is that of the next tile.
+                                let next = (n + $lanes) as isize * blocks.source;
+                                _mm_prefetch::<_MM_HINT_T0>(from.wrapping_offset(next).cast());
+                            }
+                            *row = $load(from.wrapping_offset(n as isize * blocks.source).cast());
                         }
                         let rows = $shuffle(rows);
                         for (n, row) in rows.into_iter().enumerate() {
-                            let to = to.wrapping_offset(n as isize * target_stride);
+                            if PARTIAL && n < blocks.skip {
+                                continue;
+                            }
+                            let to = to.wrapping_offset(n as isize * blocks.target);
                             if STREAM {
                                 $stream(to.cast(), row);
                             } else {
@@ -233,6 +240,22 @@ transposition!(
 );
 
 transposition!(
+    avx2_16,
+    "avx2",
+    __m256d,
+    2,
+    _mm256_loadu_pd,
+    _mm256_storeu_pd,
+    _mm256_stream_pd,
+    |r: [__m256d; 2]| {
+        [
+            _mm256_permute2f128_pd::<0x20>(r[0], r[1]),
+            _mm256_permute2f128_pd::<0x31>(r[0], r[1]),
+        ]
+    }
+);
+
+transposition!(
     avx2_4,
     "avx2",
     __m256,
@@ -298,6 +321,28 @@ transposition!(
             for n in 0..8 {
                 rows[2 * n] = _mm512_permutex2var_ps(old[n], low, old[n + 8]);
                 rows[2 * n + 1] = _mm512_permutex2var_ps(old[n], high, old[n + 8]);
+            }
+        }
+        rows
+    }
+);
+
+transposition!(
+    avx512_16,
+    "avx512f",
+    __m512d,
+    4,
+    _mm512_loadu_pd,
+    _mm512_storeu_pd,
+    _mm512_stream_pd,
+    |mut rows: [__m512d; 4]| {
+        let low = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+        let high = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+        for _ in 0..2 {
+            let old = rows;
+            for n in 0..2 {
+                rows[2 * n] = _mm512_permutex2var_pd(old[n], low, old[n + 2]);
+                rows[2 * n + 1] = _mm512_permutex2var_pd(old[n], high, old[n + 2]);
             }
         }
         rows
