@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import fieldstone.storage
 import numpy as np
 
+import fieldstone.storage
 from benches import measure, native, numpy_schemes
 from fieldstone import gtscript
 from fieldstone.demo import stencils

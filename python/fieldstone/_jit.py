@@ -1,4 +1,4 @@
-"""LLVM from the ``llvmlite`` wheel: IR text to object file, object file to functions. Called by the extension module."""
+"""LLVM from the ``llvmlite`` wheel: IR text to object file, object file to functions. The extension module calls it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def compile(text: str) -> bytes:
 
 
 def assembly(text: str) -> str:
-    """The assembly that `compile` makes of a module."""
+    """Return the assembly that `compile` makes of a module."""
     with _lock:
         machine = _target_machine()
         listing: str = machine.emit_assembly(_optimised(text, machine))
