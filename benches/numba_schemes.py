@@ -6,35 +6,38 @@ import numba
 import numpy as np
 
 
-@numba.njit(parallel=True)
+@numba.njit(parallel=True, error_model="numpy")
 def horizontal_diffusion(phi: np.ndarray, coefficient: np.ndarray, phi_new: np.ndarray) -> None:
     """Write the points that are two or more points away from the sides."""
     nk, nj, ni = phi.shape
     zero = phi.dtype.type(0)
     four = phi.dtype.type(4)
     for k in numba.prange(nk):
-        lap = np.empty((nj, ni), phi.dtype)
+        lap = np.empty((nj, ni - 2), phi.dtype)
         for j in range(1, nj - 1):
-            row, south, north, to = phi[k, j], phi[k, j - 1], phi[k, j + 1], lap[j]
-            for i in range(1, ni - 1):
-                to[i] = row[i + 1] + row[i - 1] + north[i] + south[i] - four * row[i]
+            here, west, east = phi[k, j, 1:-1], phi[k, j, :-2], phi[k, j, 2:]
+            south, north, to = phi[k, j - 1, 1:-1], phi[k, j + 1, 1:-1], lap[j]
+            for i in range(ni - 2):
+                to[i] = east[i] + west[i] + north[i] + south[i] - four * here[i]
         for j in range(2, nj - 2):
-            row, south, north = phi[k, j], phi[k, j - 1], phi[k, j + 1]
-            here, l_south, l_north = lap[j], lap[j - 1], lap[j + 1]
-            alpha, to = coefficient[k, j], phi_new[k, j]
-            for i in range(2, ni - 2):
-                e = here[i + 1] - here[i]
-                e = zero if e * (row[i + 1] - row[i]) > zero else e
-                w = here[i] - here[i - 1]
-                w = zero if w * (row[i] - row[i - 1]) > zero else w
-                n = l_north[i] - here[i]
-                n = zero if n * (north[i] - row[i]) > zero else n
-                s = here[i] - l_south[i]
-                s = zero if s * (row[i] - south[i]) > zero else s
-                to[i] = row[i] - alpha[i] * (e - w + n - s)
+            here, west, east = phi[k, j, 2:-2], phi[k, j, 1:-3], phi[k, j, 3:-1]
+            south, north = phi[k, j - 1, 2:-2], phi[k, j + 1, 2:-2]
+            lap_here, lap_west, lap_east = lap[j, 1:-1], lap[j, :-2], lap[j, 2:]
+            lap_south, lap_north = lap[j - 1, 1:-1], lap[j + 1, 1:-1]
+            alpha, to = coefficient[k, j, 2:-2], phi_new[k, j, 2:-2]
+            for i in range(ni - 4):
+                e = lap_east[i] - lap_here[i]
+                e = zero if e * (east[i] - here[i]) > zero else e
+                w = lap_here[i] - lap_west[i]
+                w = zero if w * (here[i] - west[i]) > zero else w
+                n = lap_north[i] - lap_here[i]
+                n = zero if n * (north[i] - here[i]) > zero else n
+                s = lap_here[i] - lap_south[i]
+                s = zero if s * (here[i] - south[i]) > zero else s
+                to[i] = here[i] - alpha[i] * (e - w + n - s)
 
 
-@numba.njit(parallel=True)
+@numba.njit(parallel=True, error_model="numpy")
 def vertical_diffusion(
     phi: np.ndarray,
     level_height: np.ndarray,

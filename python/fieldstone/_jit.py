@@ -1,4 +1,7 @@
-"""LLVM from the ``llvmlite`` wheel: IR text to object file, object file to functions. The extension module calls it."""
+"""LLVM from the ``llvmlite`` wheel: IR text to object file, object file to functions.
+
+Called by the extension module.
+"""
 
 from __future__ import annotations
 

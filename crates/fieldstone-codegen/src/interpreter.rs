@@ -6,10 +6,10 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | `element` | each element type as a Rust type, and what the operators do to it |
-//! | `region` | boxes of grid points, and the blocks they are evaluated in |
-//! | `array` | arguments and temporaries, with checked access |
-//! | `expression` | expressions as closures over the points of a block |
+//! | [`element`] | each element type as a Rust type, and what the operators do to it |
+//! | [`region`] | boxes of grid points, and the blocks they are evaluated in |
+//! | [`array`] | arguments and temporaries, with checked access |
+//! | [`expression`] | expressions as closures over the points of a block |
 
 mod array;
 mod element;
@@ -63,13 +63,13 @@ impl Interpreter {
     pub fn new(program: Arc<Program>) -> Result<Interpreter, RunError> {
         let stencil = &program.stencil;
         let mut computations = Vec::with_capacity(stencil.computations.len());
-        for (computation, extents) in stencil.computations.iter().zip(extents(&program)) {
+        for (computation, extents) in stencil.computations.iter().zip(&program.analysis.extents) {
             let mut sections = Vec::with_capacity(computation.sections.len());
             for (section, extents) in computation.sections.iter().zip(extents) {
                 let statements = statements(&section.body, stencil)?;
                 sections.push(Section {
                     interval: section.interval,
-                    statements: extents.into_iter().zip(statements).collect(),
+                    statements: extents.iter().copied().zip(statements).collect(),
                 });
             }
             computations.push((computation.order, sections));
@@ -223,15 +223,6 @@ impl Statement {
             }
         }
     }
-}
-
-/// How far around the domain each statement is computed: `extents[computation][section][statement]`.
-///
-/// Each value of a temporary goes as far as that value is read, not as far as any value of the name is. Native code does the
-/// same, and where a field is written around the domain the difference can be seen. Splitting the values renames temporaries
-/// and leaves the statements as they are.
-pub(crate) fn extents(program: &Program) -> Vec<Vec<Vec<Extent>>> {
-    program.with_split_values().analysis.extents
 }
 
 /// The values of an expression on a region, in the order of its blocks.

@@ -9,8 +9,8 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | `expression` | expressions as Python text |
-//! | `names` | names that are free in Python for those of the stencil |
+//! | [`expression`] | expressions as Python text |
+//! | [`names`] | names that are free in Python for those of the stencil |
 //! | `*.py` | the Python functions a text may need |
 
 mod expression;
@@ -22,7 +22,6 @@ use fieldstone_stencil::grid::{Axes, Bound, Extent, Interval, Level};
 use fieldstone_stencil::ir::{Computation, ExprKind, Order, Section, Stencil, Stmt, StmtKind};
 use fieldstone_stencil::{Program, Span};
 
-use crate::interpreter::extents;
 use expression::Writer;
 use names::Names;
 
@@ -135,8 +134,12 @@ impl<'a> Text<'a> {
         }
         self.line("with np.errstate(all=\"ignore\"):");
         self.depth += 1;
-        for (computation, extents) in stencil.computations.iter().zip(extents(self.program)) {
-            self.computation(computation, &extents);
+        for (computation, extents) in stencil
+            .computations
+            .iter()
+            .zip(&self.program.analysis.extents)
+        {
+            self.computation(computation, extents);
         }
         let mut sections = stencil
             .computations

@@ -30,7 +30,7 @@ def laplacian(phi):
 
 @gtscript.function
 def limited(flux, gradient):
-    """Flux without the part that runs up the gradient, which would make new extrema (Xue, 2000)."""
+    """Flux without the part that runs up the gradient, which would make ripples beside a front (Xue, 2000)."""
     return 0.0 if flux * gradient > 0.0 else flux
 
 
@@ -45,7 +45,7 @@ def horizontal_diffusion(phi: Field["real"], coefficient: Field["real"], phi_new
             \left(F_{i+1/2,j} - F_{i-1/2,j} + G_{i,j+1/2} - G_{i,j-1/2}\right)
 
     where :math:`F` and :math:`G` are the differences of the Laplacian between neighbours along I and J. A flux that
-    points up the gradient of :math:`\phi` is set to zero, so that the filter never amplifies an extremum.
+    points up the gradient of :math:`\phi` is set to zero, so that a front on a slope gets no ripples.
 
     Parameters
     ----------
