@@ -8,6 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Blocks from this size on are mapped by themselves, with advice to use huge pages; NumPy draws the line here too.
 const LARGE: usize = 4 << 20;
 
+/// Zeros from this size on are left to `calloc`, which knows which memory is zero already.
+const LAZY: usize = 64 << 10;
+
 /// Size and alignment of a transparent huge page.
 const HUGE_PAGE: usize = 2 << 20;
 
@@ -98,6 +101,9 @@ enum Origin {
     /// No memory at all.
     Nothing,
     Allocator(Layout),
+    Calloc {
+        start: NonNull<u8>,
+    },
     Mapping {
         start: NonNull<u8>,
         length: usize,
@@ -122,6 +128,8 @@ impl HostMemory {
             Some(Self::nothing(alignment))
         } else if bytes >= LARGE {
             Self::map(bytes, alignment)
+        } else if contents == Contents::Zeroed && bytes >= LAZY {
+            Self::from_calloc(bytes, alignment)
         } else {
             Self::from_allocator(bytes, alignment, contents)
         };
@@ -164,6 +172,21 @@ impl HostMemory {
             pointer: NonNull::new(pointer)?,
             bytes,
             origin: Origin::Allocator(layout),
+        })
+    }
+
+    fn from_calloc(bytes: usize, alignment: usize) -> Option<Self> {
+        let length = bytes.checked_add(alignment)?;
+        // SAFETY: the length is not zero.
+        let start = unsafe { libc::calloc(length, 1) }.cast::<u8>();
+        let start = NonNull::new(start)?;
+        let skip = start.addr().get().next_multiple_of(alignment) - start.addr().get();
+        // SAFETY: `skip` is less than the alignment, so `bytes` bytes of the block follow.
+        let pointer = unsafe { start.add(skip) };
+        Some(Self {
+            pointer,
+            bytes,
+            origin: Origin::Calloc { start },
         })
     }
 
@@ -247,6 +270,8 @@ impl Drop for HostMemory {
             Origin::Nothing => {}
             // SAFETY: the block came from the allocator with this layout.
             Origin::Allocator(layout) => unsafe { alloc::dealloc(self.pointer(), layout) },
+            // SAFETY: the block came from `calloc`.
+            Origin::Calloc { start } => unsafe { libc::free(start.as_ptr().cast()) },
             // SAFETY: the mapping is ours and nothing refers to it any more.
             Origin::Mapping { start, length } => unsafe {
                 libc::munmap(start.as_ptr().cast(), length);

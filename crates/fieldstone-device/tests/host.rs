@@ -9,7 +9,7 @@ fn bytes(memory: &HostMemory) -> &[u8] {
 
 #[test]
 fn blocks_are_aligned_and_zeros_are_zero() {
-    for size in [0, 1, 100, 4 << 20, (9 << 20) + 3] {
+    for size in [0, 1, 100, 64 << 10, 4 << 20, (9 << 20) + 3] {
         for alignment in [1, 64, 4096, 4 << 20] {
             let memory = HostMemory::new(size, alignment, Contents::Zeroed).unwrap();
             assert_eq!(memory.pointer().addr() % alignment, 0);
