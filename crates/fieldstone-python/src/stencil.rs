@@ -528,8 +528,11 @@ impl Stencil {
         else {
             return Ok(());
         };
-        if stride > size && !self.warned[n].swap(true, Ordering::Relaxed) {
-            let factor = stride.min(CACHE_LINE) / size;
+        let factor = stride.min(CACHE_LINE) / size;
+        if factor > 1
+            && operand.array.shape.iter().product::<usize>() * size > SMALL
+            && !self.warned[n].swap(true, Ordering::Relaxed)
+        {
             let message = format!(
                 "argument '{}' of stencil '{}' has no axis along which its elements are adjacent in memory: an access moves \
                  {factor} times the bytes it needs; a contiguous array runs faster",
@@ -558,6 +561,9 @@ impl Stencil {
 
 /// Bytes that memory moves at once, on every machine of today that this runs on.
 const CACHE_LINE: usize = 64;
+
+/// Bytes of an array whose layout makes no difference, as it stays in the nearest cache.
+const SMALL: usize = 32 * 1024;
 
 fn call_hook<'a, 'py>(
     operand: &'a Operand<'py>,
