@@ -207,10 +207,6 @@ impl Tile<'_> {
         };
         let count_a = self.a.size.saturating_sub(head) / lanes;
         let count_b = self.b.size / lanes;
-        let (rest_a, rest_b) = (
-            self.a.size - count_a * lanes - head.min(self.a.size),
-            self.b.size % lanes,
-        );
         let run = |run: simd::Transpose, a: usize, b: usize, count_a, count_b, skip| {
             let blocks = Blocks {
                 count_a,
@@ -225,17 +221,18 @@ impl Tile<'_> {
             // SAFETY: the blocks lie within this tile, whose strides are as the kernel needs them.
             unsafe { run(from, to, blocks) };
         };
-        let (last_a, last_b, skip) = (self.a.size - lanes, self.b.size - lanes, lanes - rest_b);
-        if head > 0 {
-            run(kernel.partial, 0, 0, 1, count_b, 0);
-        }
+        let (last_a, last_b) = (self.a.size - lanes, self.b.size - lanes);
+        let cover = |begin: usize, end: usize, b, count_b, skip| {
+            for a in (begin..end).step_by(lanes) {
+                run(kernel.partial, a.min(last_a), b, 1, count_b, skip);
+            }
+        };
+        cover(0, head.min(self.a.size), 0, count_b, 0);
         run(kernel.whole, head, 0, count_a, count_b, 0);
-        if rest_a > 0 {
-            run(kernel.partial, last_a, 0, 1, count_b, 0);
-        }
-        if rest_b > 0 {
-            run(kernel.partial, 0, last_b, self.a.size / lanes, 1, skip);
-            run(kernel.partial, last_a, last_b, 1, 1, skip);
+        cover(head + count_a * lanes, self.a.size, 0, count_b, 0);
+        let done = count_b * lanes;
+        if done < self.b.size {
+            cover(0, self.a.size, last_b, 1, done - last_b);
         }
     }
 
@@ -276,6 +273,67 @@ impl Tile<'_> {
                     b * self.b.source + a * self.a.source,
                     b * self.b.target + a * self.a.target,
                 );
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Transposes a tile at byte `skip` of a target of whole lines, with a kernel or none.
+    fn transposed(
+        a: usize,
+        b: usize,
+        itemsize: usize,
+        skip: usize,
+        kernel: Option<Kernel>,
+        streaming: bool,
+    ) -> Vec<u8> {
+        let stride = (skip + a * itemsize).next_multiple_of(LINE);
+        let source: Vec<u8> = (0..a * b * itemsize)
+            .map(|n| (n * 7 + n / 251) as u8)
+            .collect();
+        let mut target = vec![0u8; stride * b + LINE];
+        let start = target.as_ptr().align_offset(LINE);
+        let unit = itemsize as isize;
+        let tile = Tile {
+            a: Loop {
+                size: a,
+                source: b as isize * unit,
+                target: unit,
+            },
+            b: Loop {
+                size: b,
+                source: unit,
+                target: stride as isize,
+            },
+            itemsize,
+            kernel: kernel.as_ref(),
+            streaming,
+        };
+        // SAFETY: source and target have room for the tile.
+        unsafe { tile.copy(source.as_ptr(), target[start + skip..].as_mut_ptr()) };
+        simd::fence();
+        target[start..][..stride * b].to_vec()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn every_kernel_does_what_plain_code_does(
+            a in 1usize..150, b in 1usize..70, size in 0u32..5, place in 0usize..64, streaming: bool
+        ) {
+            let itemsize = 1 << size;
+            let skip = place * itemsize % LINE;
+            let expected = transposed(a, b, itemsize, skip, None, false);
+            for kernel in simd::transpositions(itemsize, streaming) {
+                let lanes = kernel.lanes;
+                let made = transposed(a, b, itemsize, skip, Some(kernel), streaming);
+                prop_assert!(made == expected, "{lanes} lanes");
             }
         }
     }

@@ -164,7 +164,8 @@ fn large_copies_move_each_element() {
         (4, [2, 0, 1], 3),
         (16, [1, 2, 0], 0),
         (8, [0, 1, 2], 5),
-        (2, [2, 1, 0], 0),
+        (2, [2, 1, 0], 3),
+        (1, [2, 1, 0], 1),
     ] {
         let shape = vec![261, 130, (4 << 20) / itemsize / 261 / 130 * 2 + 1];
         let part = |ranks: [usize; 3], skip| Part {

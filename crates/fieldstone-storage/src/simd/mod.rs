@@ -76,8 +76,59 @@ pub(crate) fn transposition(itemsize: usize, streaming: bool) -> Option<Kernel> 
     }
 }
 
+/// All transpositions of such elements that this processor can do.
+#[cfg(test)]
+pub(crate) fn transpositions(itemsize: usize, streaming: bool) -> Vec<Kernel> {
+    #[cfg(target_arch = "x86_64")]
+    return x86::transpositions(itemsize, streaming);
+    #[cfg(not(target_arch = "x86_64"))]
+    transposition(itemsize, streaming).into_iter().collect()
+}
+
+/// All ways to copy rows past the cache on this processor.
+#[cfg(test)]
+pub(crate) fn all_streaming_rows() -> Vec<MoveRows> {
+    #[cfg(target_arch = "x86_64")]
+    return x86::all_streaming_rows();
+    #[cfg(not(target_arch = "x86_64"))]
+    vec![streaming_rows()]
+}
+
 /// Makes what was written past the cache visible before anything that is written later.
 pub(crate) fn fence() {
     #[cfg(target_arch = "x86_64")]
     x86::fence();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn rows_past_the_cache_are_rows(
+            count in 0usize..5, bytes in 0usize..400, gap in 0usize..70, place in 0usize..64, from in 0usize..64
+        ) {
+            let stride = bytes + gap;
+            let source: Vec<u8> = (0..from + count * bytes).map(|n| (n * 7 + n / 251) as u8).collect();
+            let rows = Rows { count, bytes, source: bytes as isize, target: stride as isize };
+            let target = vec![255u8; place + count * stride];
+            let moved = |move_rows: MoveRows| {
+                let mut target = target.clone();
+                // SAFETY: source and target have room for the rows.
+                unsafe { move_rows(source[from..].as_ptr(), target[place..].as_mut_ptr(), rows) };
+                fence();
+                target
+            };
+            let expected = moved(plain_rows);
+            for (row, chunk) in expected[place..].chunks(stride.max(1)).enumerate() {
+                prop_assert_eq!(&chunk[..bytes], &source[from + row * bytes..][..bytes]);
+                prop_assert!(chunk[bytes..].iter().all(|&byte| byte == 255));
+            }
+            for move_rows in all_streaming_rows() {
+                prop_assert_eq!(&moved(move_rows), &expected);
+            }
+        }
+    }
 }

@@ -36,8 +36,29 @@ fn level() -> Level {
     })
 }
 
+#[cfg(test)]
+fn levels() -> impl Iterator<Item = Level> {
+    let all = [Level::Sse2, Level::Avx2, Level::Avx512];
+    all.into_iter().filter(|&each| each <= level())
+}
+
+#[cfg(test)]
+pub(super) fn all_streaming_rows() -> Vec<MoveRows> {
+    levels().map(streaming_rows_at).collect()
+}
+
+#[cfg(test)]
+pub(super) fn transpositions(itemsize: usize, streaming: bool) -> Vec<Kernel> {
+    let at = |level| transposition_at(level, itemsize, streaming);
+    levels().filter_map(at).collect()
+}
+
 pub(super) fn streaming_rows() -> MoveRows {
-    match level() {
+    streaming_rows_at(level())
+}
+
+fn streaming_rows_at(level: Level) -> MoveRows {
+    match level {
         Level::Sse2 => rows_sse2,
         Level::Avx2 => rows_avx2,
         Level::Avx512 => rows_avx512,
@@ -98,6 +119,10 @@ streaming_rows!(
 );
 
 pub(super) fn transposition(itemsize: usize, streaming: bool) -> Option<Kernel> {
+    transposition_at(level(), itemsize, streaming)
+}
+
+fn transposition_at(level: Level, itemsize: usize, streaming: bool) -> Option<Kernel> {
     macro_rules! kernel {
         ($name:ident, $lanes:literal) => {
             Some(Kernel {
@@ -111,7 +136,7 @@ pub(super) fn transposition(itemsize: usize, streaming: bool) -> Option<Kernel> 
             })
         };
     }
-    match (itemsize, level()) {
+    match (itemsize, level) {
         (1, _) => kernel!(sse2_1, 16),
         (2, _) => kernel!(sse2_2, 8),
         (4, Level::Avx512) => kernel!(avx512_4, 16),
