@@ -77,7 +77,11 @@ class TestCreation:
             (lambda: arrays.ones((2,), backend="x"), errors.PresetError, "backend: 'x' is no preset"),
             (lambda: arrays.ones((2,), halo=(1,)), errors.ArgumentTypeError, r"ones\(\) has no parameter 'halo'"),
             (lambda: arrays.ones((-2,)), errors.ShapeError, "shape: the size of axis 0 is -2"),
-            (lambda: arrays.from_array(object()), errors.ArgumentTypeError, "data: a object is no array"),
+            (
+                lambda: arrays.from_array(object()),
+                errors.ArgumentTypeError,
+                "data: an object of type object is no array",
+            ),
             (lambda: arrays.from_array([1.0], (float, (2,))), errors.DTypeError, "has data dimensions"),
         ],
     )
@@ -93,7 +97,7 @@ class TestUtils:
         field = storage.as_storage(array)
         assert np.shares_memory(utils.as_numpy(field), array)
         assert np.shares_memory(utils.as_numpy(memoryview(array)), array)
-        with pytest.raises(errors.ArgumentTypeError, match="a list has no memory"):
+        with pytest.raises(errors.ArgumentTypeError, match="an object of type list has no memory"):
             utils.as_numpy([1, 2])
         with pytest.raises(errors.GTNoSuchBufferError, match="supports no device"):
             utils.as_cupy(array)

@@ -207,14 +207,18 @@ def field(**parameters: Any) -> Storage:
         (
             lambda: store(field(), ..., [1, 2]),
             errors.ShapeError,
-            r"value: its shape \[2\] cannot be broadcast to \[2, 3\]",
+            r"value: its shape \(2,\) cannot be broadcast to \(2, 3\)",
         ),
         (
             lambda: store(field(), 0, "x"),
             errors.ArgumentValueError,
             "value: expected a number of type float64, got 'x'",
         ),
-        (lambda: store(field(), 0, object()), errors.ArgumentTypeError, "value: a object is no array of numbers"),
+        (
+            lambda: store(field(), 0, object()),
+            errors.ArgumentTypeError,
+            "value: an object of type object is no array of numbers",
+        ),
         (lambda: store(field(), 0, 1j), errors.ArgumentValueError, "value: expected a number of type float64, got 1j"),
         (lambda: store(field(dtype=np.int8), 0, 300), errors.ArgumentValueError, "value: .*300"),
         (

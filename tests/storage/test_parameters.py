@@ -229,7 +229,7 @@ REFUSED: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     (SHAPE, {"halo": (0, 0.5, 0)}, errors.ArgumentTypeError, "halo: expected"),
     (SHAPE, {"halo": (0, 3, 0)}, errors.ArgumentValueError, "halo: 3 points below and 3 above the domain do not fit"),
     # layout
-    (SHAPE, {"layout": (0, 1)}, errors.LayoutError, r"layout: \[0, 1\] has 2 entries, but the shape has 3 axes"),
+    (SHAPE, {"layout": (0, 1)}, errors.LayoutError, r"layout: \(0, 1\) has 2 entries, but the shape has 3 axes"),
     (SHAPE, {"layout": (0, 1, 1)}, errors.LayoutError, "layout.*permutation"),
     (SHAPE, {"layout": (0, 1, -1)}, errors.LayoutError, "layout: entry 2 is -1; it must be 0 or more"),
     (
@@ -261,6 +261,7 @@ REFUSED: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     (SHAPE, {"defaults": "C", "default_parameters": "C"}, errors.ArgumentTypeError, BOTH),
     (SHAPE, {"device": "cpu", "gpu": False}, errors.ArgumentTypeError, BOTH),
     (SHAPE, {"alignment": 8, "alignment_size": 64}, errors.ArgumentTypeError, BOTH),
+    (SHAPE, {"backend": "numpy"}, errors.ArgumentTypeError, "the preset of a backend is given as defaults"),
     (SHAPE, {"haloo": 3}, errors.ArgumentTypeError, r"zeros\(\) has no parameter 'haloo'; .* halo,"),
 ]
 
@@ -278,13 +279,22 @@ def test_wrong_arguments_are_refused(shape: Any, given: dict[str, Any], error: t
         (lambda: storage.full((2,), 1, value=1), errors.ArgumentTypeError, BOTH),
         (lambda: storage.full((2,), [1, 2]), errors.ArgumentValueError, "fill_value: .* which has several elements"),
         (lambda: storage.full((2,), "x"), errors.ArgumentValueError, "fill_value: expected a number of type float64"),
+        (lambda: storage.full((2,), "3"), errors.ArgumentValueError, "fill_value: expected a number .* got '3'"),
         (lambda: storage.full((2,), 300, np.uint8), errors.ArgumentValueError, "fill_value: .*300"),
         (lambda: storage.storage(), errors.ArgumentValueError, r"data: storage\(\) has nothing to copy"),
         (lambda: storage.as_storage(), errors.ShapeError, "shape: neither a shape nor data was given"),
-        (lambda: storage.as_storage([1, 2]), errors.ArgumentTypeError, "data: a list has no memory that can be used"),
-        (lambda: storage.storage(object()), errors.ArgumentTypeError, "data: a object is no array of numbers"),
+        (
+            lambda: storage.as_storage([1, 2]),
+            errors.ArgumentTypeError,
+            "data: an object of type list has no memory that can be used",
+        ),
+        (
+            lambda: storage.storage(object()),
+            errors.ArgumentTypeError,
+            "data: an object of type object is no array of numbers",
+        ),
         (lambda: storage.storage("text"), errors.DTypeError, "data: elements of type"),
-        (lambda: storage.storage(np.ones(3), shape=(4,)), errors.ShapeError, r"shape: \[4\] was given, but the data"),
+        (lambda: storage.storage(np.ones(3), shape=(4,)), errors.ShapeError, r"shape: \(4,\) was given, but the data"),
         (lambda: storage.zeros_like(np.ones(3), shape=(4,)), errors.ArgumentTypeError, "takes the shape of its data"),
         (lambda: storage.storage(None, np.ones(3)), errors.DeviceError, "device_data: .* supports no device"),
         (lambda: storage.storage(np.ones(3), sync_state=1), errors.DeviceError, "sync_state: .* supports no device"),

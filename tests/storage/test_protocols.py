@@ -268,8 +268,12 @@ class TestIn:
                 r"the data says that its axes are \('I',\), but it has 2 axes",
             ),
             (Speaks(__cuda_array_interface__={}), errors.DeviceError, "it is in device memory"),
-            (Speaks(), errors.ArgumentTypeError, "data: a Speaks has no memory that can be used as it is"),
-            (3.0, errors.ArgumentTypeError, "data: a float has no memory"),
+            (
+                Speaks(),
+                errors.ArgumentTypeError,
+                "data: an object of type Speaks has no memory that can be used as it is",
+            ),
+            (3.0, errors.ArgumentTypeError, "data: an object of type float has no memory"),
         ],
     )
     def test_what_is_no_array_is_refused(self, data: Any, error: type[Exception], message: str) -> None:

@@ -141,6 +141,8 @@ def test_output_buffers() -> None:
     np.testing.assert_array_equal(out.to_numpy()[:, :, 0], [[10, 11, 12], [1, 2, 3]])
     quotient, remainder = np.divmod(field, 2)
     np.testing.assert_array_equal([quotient, remainder], np.divmod(np.arange(3.0), 2))
+    target = storage.zeros((3,), dims="I")
+    assert np.modf(field + 0.25, out=(None, target))[1] is target
     fraction, whole = np.modf(field + 0.5, out=(None, array))
     assert whole is array
     assert (type(fraction), fraction.dims) == (CPUStorage, ("I",))
@@ -185,7 +187,7 @@ def test_truth_and_hash() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda field: field + np.ones(4), errors.DimensionsError, r"add: an array of shape \[4\] has no labels"),
+        (lambda field: field + np.ones(4), errors.DimensionsError, r"add: an array of shape \(4,\) has no labels"),
         (
             lambda field: np.add(field, 1, out=storage.zeros((4,), dims="J")),
             errors.DimensionsError,

@@ -135,9 +135,17 @@ fn position(start: usize, step: isize, len: usize, index: usize) -> usize {
 
 /// Labels as Python writes a tuple of them.
 pub fn show(dims: &[Dim]) -> String {
-    let labels: Vec<String> = dims.iter().map(|dim| format!("'{dim}'")).collect();
-    match labels.as_slice() {
+    tuple(dims.iter().map(|dim| format!("'{dim}'")))
+}
+
+/// Numbers as Python writes a tuple of them.
+pub fn numbers(numbers: &[usize]) -> String {
+    tuple(numbers.iter().map(usize::to_string))
+}
+
+fn tuple(entries: impl Iterator<Item = String>) -> String {
+    match entries.collect::<Vec<_>>().as_slice() {
         [only] => format!("({only},)"),
-        _ => format!("({})", labels.join(", ")),
+        entries => format!("({})", entries.join(", ")),
     }
 }

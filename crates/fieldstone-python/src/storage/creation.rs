@@ -280,9 +280,9 @@ fn wrapped<'py>(
     }
     if !follows(&source.view, resolved.axes.layout.ranks()) {
         let message = format!(
-            "layout: {:?} was asked for, but the strides of the data are {:?} bytes; memory that is wrapped keeps its \
+            "layout: {} was asked for, but the strides of the data are {:?} bytes; memory that is wrapped keeps its \
              layout, storage(data, layout=...) copies it to another",
-            resolved.axes.layout.ranks(),
+            super::axes::numbers(resolved.axes.layout.ranks()),
             source.view.strides()
         );
         return Err(raise(py, "LayoutError", message));
@@ -299,9 +299,10 @@ fn wrapped<'py>(
             "alignment_size"
         };
         let message = format!(
-            "{name}: the address of index {:?} of the data is no multiple of {} bytes; memory that is wrapped stays \
+            "{name}: the address of index {} of the data is no multiple of {} bytes; memory that is wrapped stays \
              where it is",
-            resolved.axes.aligned_index, resolved.alignment
+            super::axes::numbers(&resolved.axes.aligned_index),
+            resolved.alignment
         );
         return Err(raise(py, "ArgumentValueError", message));
     }
@@ -367,6 +368,13 @@ fn allocated(py: Python<'_>, resolved: Resolved<'_>, contents: Contents<'_>) -> 
     })
 }
 
+impl Resolved<'_> {
+    /// A storage of these parameters with undefined values.
+    pub fn allocated(self, py: Python<'_>) -> PyResult<Storage> {
+        allocated(py, self, Contents::Undefined)
+    }
+}
+
 /// Whether the strides fall in the order of `layout`; axes of one point have no stride to speak of.
 fn follows(view: &View, layout: &[usize]) -> bool {
     let mut axes: Vec<usize> = (0..layout.len()).collect();
@@ -387,7 +395,7 @@ impl Storage {
             axes: self.axes.clone(),
             alignment: self.alignment,
         };
-        let copy = allocated(py, resolved, Contents::Undefined)?;
+        let copy = resolved.allocated(py)?;
         let dtype: &Bound<'_, PyArrayDescr> = self.dtype.bind(py);
         memory::assign(&self.view, dtype, &copy.view, dtype)?;
         Ok(copy)

@@ -347,9 +347,9 @@ fn as_array<'py>(
     let kind = object.get_type().name()?;
     let array = numpy.getattr("asarray")?.call((object,), Some(&keywords)).map_err(|error| {
         let message = match conversion {
-            Conversion::Allowed => format!("{name}: a {kind} is no array: {}", error.value(py)),
+            Conversion::Allowed => format!("{name}: an object of type {kind} is no array: {}", error.value(py)),
             Conversion::Refused => format!(
-                "{name}: a {kind} has no memory that can be used as it is; copy it with storage(data), or convert it \
+                "{name}: an object of type {kind} has no memory that can be used as it is; copy it with storage(data), or convert it \
                  to an array first"
             ),
         };
@@ -357,7 +357,8 @@ fn as_array<'py>(
     })?;
     let array = array.cast_into::<PyUntypedArray>()?;
     if array.dtype().kind() == b'O' {
-        let message = format!("{name}: a {kind} is no array of numbers; expected an array");
+        let message =
+            format!("{name}: an object of type {kind} is no array of numbers; expected an array");
         return Err(raise(py, "ArgumentTypeError", message));
     }
     Ok(array)

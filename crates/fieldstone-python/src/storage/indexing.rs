@@ -54,10 +54,11 @@ impl Storage {
             return Storage::array(slf)?.get_item(with_arrays(key)?);
         };
         let this = slf.borrow();
-        let (view, axes) = this.select(py, &entries)?;
-        if view.shape().is_empty() && entries.iter().all(|entry| matches!(entry, Entry::Index(_))) {
-            return memory::scalar_of(&view, this.dtype.bind(py));
+        if let Some(element) = this.element(&entries)? {
+            // SAFETY: the address of an element of memory that the storage keeps alive.
+            return unsafe { memory::scalar_at(element, this.dtype.bind(py)) };
         }
+        let (view, axes) = this.select(py, &entries)?;
         Ok(this.with_view(py, view, axes).into_object(py)?.into_any())
     }
 
@@ -137,6 +138,22 @@ fn with_array<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 }
 
 impl Storage {
+    /// The address of the one element that a key of integers selects.
+    fn element(&self, entries: &[Entry<'_>]) -> PyResult<Option<*mut u8>> {
+        if entries.len() != self.view.ndim() {
+            return Ok(None);
+        }
+        let mut offset = 0;
+        for (axis, entry) in entries.iter().enumerate() {
+            let Entry::Index(index) = entry else {
+                return Ok(None);
+            };
+            offset +=
+                within(*index, self.view.shape()[axis], axis)? as isize * self.view.strides()[axis];
+        }
+        Ok(Some(self.view.pointer().wrapping_offset(offset)))
+    }
+
     /// The part of the storage that a basic key selects.
     fn select(&self, py: Python<'_>, entries: &[Entry<'_>]) -> PyResult<(View, Axes)> {
         let ndim = self.view.shape().len();
@@ -318,8 +335,9 @@ fn broadcast(py: Python<'_>, source: &View, shape: &[usize]) -> PyResult<View> {
     };
     matched().map_err(|_| {
         let message = format!(
-            "value: its shape {:?} cannot be broadcast to {shape:?}",
-            source.shape()
+            "value: its shape {} cannot be broadcast to {}",
+            axes::numbers(source.shape()),
+            axes::numbers(shape)
         );
         raise(py, "ShapeError", message)
     })

@@ -10,7 +10,7 @@ use pyo3::exceptions::{PyIndexError, PyMemoryError, PySystemError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyString};
 
 use super::parameters::shown;
 use crate::errors::raise;
@@ -92,18 +92,21 @@ pub fn array_of<'py>(
     }
 }
 
-/// The element a view without axes points at, as a NumPy scalar.
-pub fn scalar_of<'py>(
-    view: &View,
+/// The element at an address, as a NumPy scalar.
+///
+/// # Safety
+///
+/// There is an element of this type at `pointer`.
+pub unsafe fn scalar_at<'py>(
+    pointer: *mut u8,
     dtype: &Bound<'py, PyArrayDescr>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = dtype.py();
-    debug_assert!(view.shape().is_empty());
-    // SAFETY: the view points at one element of this dtype, which NumPy copies.
+    // SAFETY: NumPy copies the element.
     unsafe {
         let scalar = PY_ARRAY_API.PyArray_Scalar(
             py,
-            view.pointer().cast(),
+            pointer.cast(),
             dtype.as_dtype_ptr(),
             std::ptr::null_mut(),
         );
@@ -142,12 +145,15 @@ pub fn allocate(py: Python<'_>, spec: &Spec, zeroed: bool) -> PyResult<View> {
         .map_err(|error| exception(py, &error))
 }
 
+/// Bytes up to which giving other Python threads their turn would cost more than the work itself.
+const SMALL: usize = 16 * 1024;
+
 /// Sets every element of a view that may be written to.
 pub fn fill(py: Python<'_>, view: &View, element: &[u8]) -> PyResult<()> {
-    let threads = Pool::global().threads();
     // SAFETY: a storage's view describes memory that the caller's storage keeps alive.
-    py.detach(|| unsafe { fieldstone_storage::fill(view, element, threads) })
-        .map_err(|error| exception(py, &error))
+    moved(py, view, |threads| unsafe {
+        fieldstone_storage::fill(view, element, threads)
+    })
 }
 
 /// Sets the elements of `destination` to those of `source`, which has the same shape and does not overlap it.
@@ -159,11 +165,7 @@ pub fn assign<'py>(
 ) -> PyResult<()> {
     let py = source_dtype.py();
     if source_dtype.is_equiv_to(destination_dtype) {
-        let threads = Pool::global().threads();
-        // SAFETY: both views describe memory that the caller keeps alive.
-        return py
-            .detach(|| unsafe { fieldstone_storage::copy(source, destination, threads) })
-            .map_err(|error| exception(py, &error));
+        return copy(py, source, destination);
     }
     // NumPy converts; its arrays do not outlive this function.
     let none = || py.None().into_bound(py);
@@ -181,12 +183,53 @@ pub fn assign<'py>(
 pub fn copy_of(py: Python<'_>, source: &View) -> PyResult<View> {
     let mut spec = Spec::packed(source.shape().to_vec(), source.itemsize());
     spec.layout = source.layout();
-    let copy = allocate(py, &spec, false)?;
-    let threads = Pool::global().threads();
-    // SAFETY: the caller keeps the memory of `source` alive, and nobody else knows that of `copy`.
-    py.detach(|| unsafe { fieldstone_storage::copy(source, &copy, threads) })
-        .map_err(|error| exception(py, &error))?;
-    Ok(copy)
+    let new = allocate(py, &spec, false)?;
+    copy(py, source, &new)?;
+    Ok(new)
+}
+
+fn copy(py: Python<'_>, source: &View, destination: &View) -> PyResult<()> {
+    // SAFETY: the callers keep the memory of both views alive, and make sure that they do not overlap.
+    moved(py, destination, |threads| unsafe {
+        fieldstone_storage::copy(source, destination, threads)
+    })
+}
+
+/// Does `work` that writes to `view`, and lets other Python threads run meanwhile if it takes long.
+fn moved(
+    py: Python<'_>,
+    view: &View,
+    work: impl FnOnce(usize) -> Result<(), StorageError> + Send,
+) -> PyResult<()> {
+    let result = if view.len().saturating_mul(view.itemsize()) <= SMALL {
+        work(1)
+    } else {
+        let threads = Pool::global().threads();
+        py.detach(|| work(threads))
+    };
+    result.map_err(|error| exception(py, &error))
+}
+
+/// The bytes of a Python number as an element of `dtype`, where that is exact.
+fn plain_element(value: &Bound<'_, PyAny>, dtype: &Bound<'_, PyArrayDescr>) -> Option<Vec<u8>> {
+    if let Ok(value) = value.cast_exact::<PyFloat>() {
+        return match (dtype.kind(), dtype.itemsize()) {
+            (b'f', 8) => Some(value.value().to_ne_bytes().to_vec()),
+            (b'f', 4) if f64::from(value.value() as f32) == value.value() => {
+                Some((value.value() as f32).to_ne_bytes().to_vec())
+            }
+            _ => None,
+        };
+    }
+    let value: i64 = value.cast_exact::<PyInt>().ok()?.extract().ok()?;
+    match (dtype.kind(), dtype.itemsize()) {
+        (b'i', 8) => Some(value.to_ne_bytes().to_vec()),
+        (b'i', 4) => Some(i32::try_from(value).ok()?.to_ne_bytes().to_vec()),
+        (b'f', 8) if value.unsigned_abs() <= 1 << f64::MANTISSA_DIGITS => {
+            Some((value as f64).to_ne_bytes().to_vec())
+        }
+        _ => None,
+    }
 }
 
 /// The bytes of `value` as an element of `dtype`.
@@ -203,6 +246,12 @@ pub fn element_of(
         );
         raise(py, "ArgumentValueError", message)
     };
+    if let Some(element) = plain_element(value, dtype) {
+        return Ok(element);
+    }
+    if value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
+        return Err(wrong(""));
+    }
     let array = numpy(py)?
         .getattr("array")?
         .call1((value, dtype))

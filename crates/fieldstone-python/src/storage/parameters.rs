@@ -180,8 +180,13 @@ fn unknown_keyword(py: Python<'_>, accepted: &Accepted<'_>, key: &str) -> PyErr 
         .flatten()
         .collect();
     let function = accepted.function;
+    let hint = match key {
+        "backend" => "; the preset of a backend is given as defaults",
+        "order" => "; an order is given as defaults='C' or defaults='F'",
+        _ => "",
+    };
     let message = format!(
-        "{function}() has no parameter '{key}'; beside its own it takes {}",
+        "{function}() has no parameter '{key}'{hint}; beside its own it takes {}",
         names.join(", ")
     );
     raise(py, "ArgumentTypeError", message)

@@ -157,8 +157,9 @@ fn resolve_shape(
             .unwrap_or_else(|| shape.clone());
             if let Some(template) = template.filter(|template| template.view.shape() != shape) {
                 let message = format!(
-                    "shape: {shape:?} was given, but the data has shape {:?}; leave one out",
-                    template.view.shape()
+                    "shape: {} was given, but the data has shape {}; leave one out",
+                    axes::numbers(&shape),
+                    axes::numbers(template.view.shape())
                 );
                 return Err(raise(py, "ShapeError", message));
             }
@@ -315,7 +316,8 @@ fn resolve_layout(
     };
     if permutation.len() != ndim {
         let message = format!(
-            "layout: {permutation:?} has {} entries, but the shape has {ndim} axes; give a permutation of 0..{}",
+            "layout: {} has {} entries, but the shape has {ndim} axes; give a permutation of 0..{}",
+            axes::numbers(&permutation),
             permutation.len(),
             ndim.saturating_sub(1)
         );

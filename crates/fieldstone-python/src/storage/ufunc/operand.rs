@@ -1,0 +1,131 @@
+//! What a universal function is applied to, matched by label or by position.
+
+use fieldstone_storage::{Dim, View};
+use numpy::PyUntypedArray;
+use pyo3::prelude::*;
+use pyo3::types::{PyComplex, PyFloat, PyInt};
+
+use crate::errors::raise;
+use crate::storage::foreign::{Conversion, Foreign};
+use crate::storage::{Storage, axes, memory};
+
+/// What a universal function is applied to or writes to.
+pub struct Operand<'py> {
+    pub object: Bound<'py, PyAny>,
+    /// `None` for numbers, which fit everywhere.
+    pub array: Option<Foreign<'py>>,
+    pub is_storage: bool,
+}
+
+impl<'py> Operand<'py> {
+    /// `None` for an object that has its own ideas of universal functions.
+    pub fn of(object: Bound<'py, PyAny>) -> PyResult<Option<Self>> {
+        let py = object.py();
+        let is_storage = object.is_instance_of::<Storage>();
+        let is_number = object.is_instance_of::<PyFloat>()
+            || object.is_instance_of::<PyInt>()
+            || object.is_instance_of::<PyComplex>()
+            || object.is_instance(&memory::numpy(py)?.getattr("generic")?)?;
+        let is_known = is_storage || is_number || object.is_exact_instance_of::<PyUntypedArray>();
+        if !is_known && object.hasattr("__array_ufunc__")? {
+            return Ok(None);
+        }
+        let array = if is_number {
+            None
+        } else {
+            Some(Foreign::of(&object, "operand", None, Conversion::Allowed)?)
+        };
+        Ok(Some(Self {
+            object,
+            array,
+            is_storage,
+        }))
+    }
+
+    pub fn dims(&self, py: Python<'_>) -> PyResult<Option<&[Dim]>> {
+        self.array
+            .as_ref()
+            .map_or(Ok(None), |array| array.labels(py))
+    }
+
+    /// The operand as NumPy is to see it, with its axes where those of the result are.
+    pub fn matched(
+        &self,
+        py: Python<'py>,
+        function: &str,
+        dims: Option<&[Dim]>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Some(array) = &self.array else {
+            return Ok(self.object.clone());
+        };
+        let view = match (dims, array.labels(py)?) {
+            (Some(dims), Some(own)) => spread(py, &array.view, own, dims)?,
+            (Some(dims), None)
+                if !matches!(array.view.ndim(), 0) && array.view.ndim() != dims.len() =>
+            {
+                let message = format!(
+                    "{function}: an array of shape {} has no labels, so it must have the {} axes {} of the result; give \
+                     it axes of one point, or labels with as_storage(data, dims=...)",
+                    axes::numbers(array.view.shape()),
+                    dims.len(),
+                    axes::show(dims)
+                );
+                return Err(raise(py, "DimensionsError", message));
+            }
+            _ => array.view.clone(),
+        };
+        memory::array_of(&view, &array.dtype, array.writeable, self.object.clone())
+    }
+}
+
+/// The operands, or `None` if one of them is to decide itself.
+pub fn operands<'py>(
+    objects: impl Iterator<Item = Bound<'py, PyAny>>,
+) -> PyResult<Option<Vec<Operand<'py>>>> {
+    objects.map(Operand::of).collect()
+}
+
+/// Puts the axes of a view where `dims` has its labels, and axes of one point where it has others.
+fn spread(py: Python<'_>, view: &View, own: &[Dim], dims: &[Dim]) -> PyResult<View> {
+    if let Some(extra) = own.iter().find(|dim| !dims.contains(dim)) {
+        let message = format!(
+            "out: it has the axes {}, but the result has an axis '{extra}' as well",
+            axes::show(dims)
+        );
+        return Err(raise(py, "DimensionsError", message));
+    }
+    let order: Vec<usize> = dims
+        .iter()
+        .filter_map(|dim| own.iter().position(|other| other == dim))
+        .collect();
+    let spread = || {
+        let mut view = view.transpose(&order)?;
+        for (axis, dim) in dims.iter().enumerate() {
+            if !own.contains(dim) {
+                view = view.insert_axis(axis)?;
+            }
+        }
+        Ok(view)
+    };
+    spread().map_err(|error| memory::exception(py, &error))
+}
+
+/// The labels of the result: the operands' own order if one of them has all, else I, J, K, data dimensions.
+pub fn common_dims(py: Python<'_>, operands: &[Operand<'_>]) -> PyResult<Option<Vec<Dim>>> {
+    let mut all: Vec<Dim> = Vec::new();
+    let mut labelled = Vec::new();
+    for operand in operands {
+        if let Some(dims) = operand.dims(py)? {
+            all.extend(dims);
+            labelled.push(dims);
+        }
+    }
+    all.sort_unstable();
+    all.dedup();
+    let complete = labelled.iter().find(|dims| dims.len() == all.len());
+    Ok(if labelled.is_empty() {
+        None
+    } else {
+        Some(complete.map_or(all, |dims| dims.to_vec()))
+    })
+}

@@ -1,0 +1,159 @@
+//! Reductions, which drop the axes they run along.
+
+use fieldstone_storage::Dim;
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyTuple};
+
+use super::operand::{Operand, operands};
+use crate::errors::raise;
+use crate::storage::foreign::Foreign;
+use crate::storage::resolve::Resolved;
+use crate::storage::{CpuStorage, axes, memory};
+
+/// `ufunc.reduce`; `None` if one of the operands is to decide itself.
+pub fn reduce<'py>(
+    py: Python<'py>,
+    ufunc: &Bound<'py, PyAny>,
+    inputs: &Bound<'py, PyTuple>,
+    keywords: &Bound<'py, PyDict>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let function: String = ufunc.getattr("__name__")?.extract()?;
+    let Some(inputs) = operands(inputs.iter())? else {
+        return Ok(None);
+    };
+    let Some(Operand {
+        array: Some(source),
+        ..
+    }) = inputs.first()
+    else {
+        return Ok(None);
+    };
+    let ndim = source.view.ndim();
+    let dims = source.labels(py)?;
+    let gone = reduced_axes(keywords, dims, ndim)?;
+    let keepdims = keywords
+        .get_item("keepdims")?
+        .map_or(Ok(false), |keep| keep.is_truthy())?;
+    let kept = dims.map(|dims| {
+        let stays = |axis: &usize| keepdims || !gone.contains(axis);
+        (0..ndim)
+            .filter(stays)
+            .map(|axis| dims[axis])
+            .collect::<Vec<_>>()
+    });
+    if let Some(condition) = keywords.get_item("where")? {
+        let Some(condition) = Operand::of(condition)? else {
+            return Ok(None);
+        };
+        keywords.set_item("where", condition.matched(py, &function, dims)?)?;
+    }
+    let mut target = None;
+    if let Some(out) = keywords.get_item("out")? {
+        let object = out
+            .cast::<PyTuple>()
+            .map_or(Ok(out.clone()), |out| out.get_item(0))?;
+        if object.is_none() {
+            keywords.del_item("out")?;
+        } else {
+            let Some(operand) = Operand::of(object.clone())? else {
+                return Ok(None);
+            };
+            keywords.set_item("out", (operand.matched(py, &function, kept.as_deref())?,))?;
+            target = Some(object);
+        }
+    }
+    let array = inputs[0].matched(py, &function, dims)?;
+    let result = ufunc.getattr("reduce")?.call((array,), Some(keywords))?;
+    if target.is_some() {
+        return Ok(target);
+    }
+    let Ok(array) = result.cast::<PyUntypedArray>() else {
+        return Ok(Some(result));
+    };
+    reduced(py, array, source, &gone, keepdims).map(|storage| Some(storage.into_any()))
+}
+
+/// The axes along which to reduce; replaces labels by numbers in the keywords.
+fn reduced_axes(
+    keywords: &Bound<'_, PyDict>,
+    dims: Option<&[Dim]>,
+    ndim: usize,
+) -> PyResult<Vec<usize>> {
+    let py = keywords.py();
+    let number = |entry: &Bound<'_, PyAny>| -> PyResult<isize> {
+        if !entry.is_instance_of::<PyString>() {
+            return entry.extract();
+        }
+        let label: &str = entry.extract()?;
+        let place = label
+            .parse::<Dim>()
+            .ok()
+            .and_then(|dim| dims?.iter().position(|&other| other == dim));
+        place.map(|axis| axis as isize).ok_or_else(|| {
+            let own = dims.map_or_else(|| "none".to_owned(), axes::show);
+            raise(
+                py,
+                "DimensionsError",
+                format!("axis: the storage has no axis '{label}'; its labels are {own}"),
+            )
+        })
+    };
+    let given: Option<Vec<isize>> = match keywords.get_item("axis")? {
+        None => Some(vec![0]),
+        Some(axis) if axis.is_none() => None,
+        Some(axis) if axis.is_instance_of::<PyTuple>() => Some(
+            axis.try_iter()?
+                .map(|entry| number(&entry?))
+                .collect::<PyResult<_>>()?,
+        ),
+        Some(axis) => Some(vec![number(&axis)?]),
+    };
+    let Some(given) = given else {
+        return Ok((0..ndim).collect());
+    };
+    keywords.set_item("axis", PyTuple::new(py, &given)?)?;
+    // An axis that is not there is NumPy's error to raise.
+    Ok(given
+        .into_iter()
+        .filter_map(|axis| usize::try_from(if axis < 0 { axis + ndim as isize } else { axis }).ok())
+        .collect())
+}
+
+fn reduced<'py>(
+    py: Python<'py>,
+    array: &Bound<'py, PyUntypedArray>,
+    source: &Foreign<'py>,
+    gone: &[usize],
+    keepdims: bool,
+) -> PyResult<Bound<'py, CpuStorage>> {
+    let mut axes = source.axes.clone();
+    for axis in (0..source.view.ndim())
+        .rev()
+        .filter(|axis| gone.contains(axis))
+    {
+        if keepdims {
+            axes.halo[axis] = (0, 0);
+            axes.aligned_index[axis] = 0;
+            if let Some(origin) = &mut axes.explicit_origin {
+                origin[axis] = 0;
+            }
+        } else {
+            axes.drop_axis(axis);
+        }
+    }
+    let resolved = Resolved {
+        shape: array.shape().to_vec(),
+        dtype: array.dtype(),
+        axes,
+        alignment: source.alignment,
+    };
+    let storage = resolved.allocated(py)?;
+    memory::assign(
+        &memory::view_of(array)?,
+        &array.dtype(),
+        storage.view(),
+        &array.dtype(),
+    )?;
+    storage.into_object(py)
+}
