@@ -1,6 +1,6 @@
 //! From a description to memory.
 
-use crate::{Layout, StorageError, View};
+use crate::{Dim, Layout, Preset, StorageError, View};
 use fieldstone_device::{Contents, Device, Host, Memory};
 use std::sync::Arc;
 
@@ -33,6 +33,27 @@ impl Spec {
             alignment: 1,
             aligned_index: vec![0; ndim],
         }
+    }
+
+    /// What a preset has for a field whose axes mean `dims`; its first element is the aligned one.
+    ///
+    /// # Errors
+    /// If a dim is there twice, or the shape has not one size for each.
+    pub fn of_preset(
+        preset: &Preset,
+        dims: &[Dim],
+        shape: Vec<usize>,
+        itemsize: usize,
+    ) -> Result<Self, StorageError> {
+        let spec = Self {
+            itemsize,
+            layout: preset.layout(dims)?,
+            alignment: preset.alignment,
+            aligned_index: vec![0; shape.len()],
+            shape,
+        };
+        spec.check()?;
+        Ok(spec)
     }
 
     /// The strides in bytes, with padding.

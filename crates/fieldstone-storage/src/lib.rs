@@ -6,32 +6,24 @@
 //! * [`Layout`] orders the axes by their strides; a [`Preset`] knows the best one for given dims;
 //! * [`Spec`] adds shape, element size and alignment, and [`Allocation`] turns it into memory;
 //! * [`View`] is what one sees of that memory: slices, transpositions and broadcasts of it cost nothing;
-//! * [`copy`] and [`fill`] move data between views of any layouts, with all cores.
+//! * [`copy()`] and [`fill()`] move data between views of any layouts, with all cores;
+//! * [`Field`] puts it together for Rust: one type of element, owned memory, nothing unsafe.
 //!
 //! ```
-//! use fieldstone_storage::{Allocation, Dim, Preset, Spec, copy, fill};
+//! use fieldstone_storage::{Dim, Field, Preset, Spec};
 //!
 //! // A field with the halo (3, 3) in I and J, laid out for kernels that are vectorised along I.
-//! let preset = Preset::find("cpu_ifirst")?;
-//! let spec = Spec {
-//!     shape: vec![70, 70, 40],
-//!     itemsize: 8,
-//!     layout: preset.layout(&[Dim::I, Dim::J, Dim::K])?,
-//!     alignment: preset.alignment,
-//!     aligned_index: vec![3, 3, 0],
-//! };
-//! let (_, field) = Allocation::zeroed(&spec)?;
-//! let first = field.drop_axis(0, 3)?.drop_axis(0, 5)?.drop_axis(0, 7)?;
-//! assert_eq!(first.pointer().addr() % 64, 0);
+//! let dims = [Dim::I, Dim::J, Dim::K];
+//! let mut spec = Spec::of_preset(&Preset::find("cpu_ifirst")?, &dims, vec![70, 70, 40], 8)?;
+//! spec.aligned_index = vec![3, 3, 0];
+//! let mut field = Field::<f64>::zeros(&spec)?;
+//! assert_eq!(std::ptr::from_ref(&field[[3, 5, 7]]).addr() % 64, 0);
 //!
 //! // The same values in C order.
-//! let (_, other) = Allocation::new(&Spec::packed(vec![70, 70, 40], 8))?;
-//! // SAFETY: both views own their memory, and nobody else knows it.
-//! unsafe {
-//!     fill(&field, &2.5f64.to_ne_bytes(), 2)?;
-//!     copy(&field, &other, 2)?;
-//!     assert_eq!(other.pointer().cast::<f64>().read(), 2.5);
-//! }
+//! field.fill(2.5);
+//! let mut other = Field::<f64>::zeros(&Spec::packed(vec![70, 70, 40], 8))?;
+//! other.copy_from(&field)?;
+//! assert_eq!(other[[1, 2, 3]], 2.5);
 //! # Ok::<(), fieldstone_storage::StorageError>(())
 //! ```
 
@@ -39,6 +31,7 @@ mod allocate;
 mod copy;
 mod dims;
 mod error;
+mod field;
 mod fill;
 mod layout;
 mod loops;
@@ -53,6 +46,7 @@ pub use allocate::{Allocation, Buffer, Spec};
 pub use copy::copy;
 pub use dims::{Dim, check_dims};
 pub use error::StorageError;
+pub use field::{Element, Field};
 pub use fill::fill;
 pub use layout::Layout;
 pub use preset::{Preset, StrideOrder};
