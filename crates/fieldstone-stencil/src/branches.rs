@@ -1,8 +1,9 @@
-//! Splits `if` statements whose branches read neighbours that the same `if` assigns.
+//! Splits `if` statements whose branches read neighbours that the same `if` assigns, or assign names that are needed on
+//! different extents.
 //!
 //! Statements run one after the other over the whole domain, those in a branch like all others; but backends want to run an
-//! `if` at one point after the other. Where that would make a difference, the condition is kept in a temporary and every
-//! group of statements that may run point by point gets an `if` of its own:
+//! `if` at one point after the other, on one extent. Where that would make a difference, the condition is kept in a temporary
+//! and every group of statements that may run point by point gets an `if` of its own:
 //!
 //! ```text
 //! if c:                        condition@1 = c
@@ -19,38 +20,76 @@ use crate::dtype::DType;
 use crate::grid::Offset;
 use crate::ir::{Expr, ExprKind, Order, Stencil, Stmt, StmtKind, Target, TempId, Temporary};
 
-/// Splits what has to be. Types must be resolved.
+/// Which `if` statements are split, and how far.
+#[derive(Clone, Copy, PartialEq)]
+enum Rule {
+    /// Those that read neighbours of what they assign, into groups that do not.
+    Neighbours,
+    /// Every one, into single assignments.
+    Everything,
+}
+
+/// Splits `if` statements that read neighbours of what they assign. Types must be resolved.
 pub fn split(mut stencil: Stencil) -> Stencil {
     for computation in 0..stencil.computations.len() {
         let order = stencil.computations[computation].order;
         for section in 0..stencil.computations[computation].sections.len() {
             let body = &stencil.computations[computation].sections[section].body;
-            if !body.iter().any(|stmt| needs_split(&stencil, order, stmt)) {
-                continue;
+            let needed = |stmt| needs_split(&stencil, order, stmt, Rule::Neighbours);
+            if body.iter().any(needed) {
+                rewrite(&mut stencil, computation, section, |_| Rule::Neighbours);
             }
-            let body =
-                std::mem::take(&mut stencil.computations[computation].sections[section].body);
-            let mut out = Vec::with_capacity(body.len());
-            for stmt in body {
-                place(&mut stencil, order, stmt, &[], &mut out);
-            }
-            stencil.computations[computation].sections[section].body = out;
         }
     }
     stencil
 }
 
-fn needs_split(stencil: &Stencil, order: Order, stmt: &Stmt) -> bool {
+/// Splits the statements at `(computation, section, statement)` into single assignments. Types must be resolved.
+pub fn split_at(mut stencil: Stencil, statements: &[(usize, usize, usize)]) -> Stencil {
+    for sections in statements.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+        let (computation, section, _) = sections[0];
+        let rule = |number| match sections.iter().any(|(_, _, stmt)| *stmt == number) {
+            true => Rule::Everything,
+            false => Rule::Neighbours,
+        };
+        rewrite(&mut stencil, computation, section, rule);
+    }
+    stencil
+}
+
+fn rewrite(
+    stencil: &mut Stencil,
+    computation: usize,
+    section: usize,
+    rule: impl Fn(usize) -> Rule,
+) {
+    let order = stencil.computations[computation].order;
+    let body = std::mem::take(&mut stencil.computations[computation].sections[section].body);
+    let mut out = Vec::with_capacity(body.len());
+    for (number, stmt) in body.into_iter().enumerate() {
+        place(stencil, order, stmt, rule(number), &[], &mut out);
+    }
+    stencil.computations[computation].sections[section].body = out;
+}
+
+fn needs_split(stencil: &Stencil, order: Order, stmt: &Stmt, rule: Rule) -> bool {
     matches!(stmt.kind, StmtKind::If { .. })
-        && conditional_neighbour(stencil, order, stmt).is_some()
+        && (rule == Rule::Everything || conditional_neighbour(stencil, order, stmt).is_some())
 }
 
 /// A condition that is kept in a temporary, and the branch it stands for.
 type Guard = (TempId, bool);
 
 /// Appends a statement that runs where all guards say so.
-fn place(stencil: &mut Stencil, order: Order, stmt: Stmt, guards: &[Guard], out: &mut Vec<Stmt>) {
-    if !needs_split(stencil, order, &stmt) {
+fn place(
+    stencil: &mut Stencil,
+    order: Order,
+    stmt: Stmt,
+    rule: Rule,
+    guards: &[Guard],
+    out: &mut Vec<Stmt>,
+) {
+    if !needs_split(stencil, order, &stmt, rule) {
         out.push(guarded(vec![stmt], guards));
         return;
     }
@@ -82,12 +121,12 @@ fn place(stencil: &mut Stencil, order: Order, stmt: Stmt, guards: &[Guard], out:
         let guards: Vec<Guard> = guards.iter().copied().chain([(temporary, holds)]).collect();
         let mut group = Group::default();
         for inner in branch {
-            if needs_split(stencil, order, &inner) {
+            if needs_split(stencil, order, &inner, rule) {
                 group.close(&guards, out);
-                place(stencil, order, inner, &guards, out);
+                place(stencil, order, inner, rule, &guards, out);
                 continue;
             }
-            if !group.takes(stencil, order, &inner) {
+            if rule == Rule::Everything || !group.takes(stencil, order, &inner) {
                 group.close(&guards, out);
             }
             group.add(stencil, order, inner);

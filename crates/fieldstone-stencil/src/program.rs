@@ -1,6 +1,6 @@
 //! A stencil with everything that is known of it: what every backend starts from.
 
-use crate::analysis::{Analysis, analyse};
+use crate::analysis::{Analysis, access, analyse, extent};
 use crate::branches;
 use crate::diagnostic::{Category, Code, Diagnostic, Diagnostics};
 use crate::ir::Stencil;
@@ -48,6 +48,13 @@ impl Program {
         // Before and after: a dangling id would not survive type resolution.
         crate::verify::verify_ids(&stencil).map_err(malformed)?;
         let stencil = branches::split(resolve(stencil, precision)?);
+        verify(&stencil).map_err(malformed)?;
+        let analysis = analyse(&stencil)?;
+        let uneven = extent::uneven(&stencil, &access::places(&stencil), &analysis.extents);
+        if uneven.is_empty() {
+            return Ok(Program { stencil, analysis });
+        }
+        let stencil = branches::split_at(stencil, &uneven);
         verify(&stencil).map_err(malformed)?;
         let analysis = analyse(&stencil)?;
         Ok(Program { stencil, analysis })

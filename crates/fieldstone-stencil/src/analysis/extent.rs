@@ -43,6 +43,56 @@ pub fn horizontal(
     Ok(extents)
 }
 
+/// Statements that assign several targets, not all of which are needed on the statement's extent: computation, section,
+/// statement.
+///
+/// Computed on its extent, such a statement would assign points of a target that nobody asked for, perhaps in the caller's
+/// halo.
+pub fn uneven(
+    stencil: &Stencil,
+    places: &[Place],
+    extents: &[Vec<Vec<Extent>>],
+) -> Vec<(usize, usize, usize)> {
+    let mut found = Vec::new();
+    let mut asked = Asked::new();
+    for run in places.chunk_by(|a, b| a.computation == b.computation).rev() {
+        let order = stencil.computations[run[0].computation].order;
+        let reads = || {
+            let reads = run.iter().filter(|place| !place.write);
+            reads.map(|read| {
+                let at = shifted(read.computed_on(extents), read.offset);
+                (read, source(stencil, order, read.target, read.offset), at)
+            })
+        };
+        for (read, _, at) in reads().filter(|read| matches!(read.1, Source::Carried)) {
+            add(&mut asked, read.target, at);
+        }
+        let statements = run.chunk_by(|a, b| (a.section, a.statement) == (b.section, b.statement));
+        for statement in statements.rev() {
+            let first = &statement[0];
+            let extent = first.computed_on(extents);
+            let needed = |place: &Place| asked.get(&place.target).copied().unwrap_or_default();
+            let mut writes = statement.iter().filter(|place| place.write);
+            if writes.any(|place| needed(place) != extent) {
+                found.push((first.computation, first.section, first.statement));
+            }
+            for read in statement.iter().filter(|place| !place.write) {
+                if !matches!(
+                    source(stencil, order, read.target, read.offset),
+                    Source::Ahead
+                ) {
+                    add(&mut asked, read.target, shifted(extent, read.offset));
+                }
+            }
+        }
+        for (read, _, at) in reads() {
+            add(&mut asked, read.target, at);
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
 /// Where a read of one statement finds its value.
 enum Source {
     /// In the statements before.

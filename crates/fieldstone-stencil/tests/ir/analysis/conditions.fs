@@ -53,3 +53,21 @@ stencil levels_before {
     }
   }
 }
+
+# A field is not assigned where only a temporary of the same `if` is needed.
+stencil uneven {
+  field inp: float64[IJK]
+  field out: float64[IJK]
+  field other: float64[IJK]
+  temp t
+  parallel {
+    interval 0..end {
+      t = 0.0
+      if (inp > 0) {
+        t = inp
+        out = (t * 2)
+      }
+      other = t[1, 0, 0]
+    }
+  }
+}
