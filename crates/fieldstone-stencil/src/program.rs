@@ -50,7 +50,8 @@ impl Program {
         let stencil = branches::split(resolve(stencil, precision)?);
         verify(&stencil).map_err(malformed)?;
         let analysis = analyse(&stencil)?;
-        let uneven = extent::uneven(&stencil, &access::places(&stencil), &analysis.extents);
+        let values = crate::values::split(stencil.clone());
+        let uneven = extent::uneven(&values, &access::places(&values), &analysis.extents);
         if uneven.is_empty() {
             return Ok(Program { stencil, analysis });
         }

@@ -162,7 +162,10 @@ pub fn analyse(stencil: &Stencil) -> Result<Analysis, Vec<Diagnostic>> {
     if !errors.is_empty() {
         return Err(errors);
     }
-    let extents = extent::horizontal(stencil, &places).map_err(|error| vec![*error])?;
+    // What reads one value of a temporary asks nothing of the statements that give it another.
+    let values = crate::values::split(stencil.clone());
+    let extents =
+        extent::horizontal(&values, &access::places(&values)).map_err(|error| vec![*error])?;
     let uninitialised = levels::check_temporaries(stencil)?;
     Ok(Analysis {
         fields: fields(stencil, &places, &extents),
