@@ -6,10 +6,10 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | [`element`] | each element type as a Rust type, and what the operators do to it |
-//! | [`region`] | boxes of grid points, and the blocks they are evaluated in |
-//! | [`array`] | arguments and temporaries, with checked access |
-//! | [`expression`] | expressions as closures over the points of a block |
+//! | `element` | each element type as a Rust type, and what the operators do to it |
+//! | `region` | boxes of grid points, and the blocks they are evaluated in |
+//! | `array` | arguments and temporaries, with checked access |
+//! | `expression` | expressions as closures over the points of a block |
 
 mod array;
 mod element;

@@ -9,8 +9,8 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | [`expression`] | expressions as Python text |
-//! | [`names`] | names that are free in Python for those of the stencil |
+//! | `expression` | expressions as Python text |
+//! | `names` | names that are free in Python for those of the stencil |
 //! | `*.py` | the Python functions a text may need |
 
 mod expression;

@@ -1,0 +1,270 @@
+"""Every operator and function on every type it takes, on every backend, against NumPy."""
+
+import numpy as np
+import pytest
+
+from fieldstone import gtscript
+
+# Some expressions leave `b` alone, which is worth a warning to a user.
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+REALS = ("float32", "float64")
+SIGNED = ("int8", "int16", "int32", "int64")
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+INTEGERS = SIGNED + UNSIGNED
+NUMBERS = INTEGERS + REALS
+
+
+@pytest.fixture(params=["debug", "numpy", "cpu_kfirst"])
+def backend(request):
+    """The other backend of native code differs in layouts only."""
+    return request.param
+
+
+ONE_OPERATION = """
+def definition(a: Field["T"], b: Field["T"], out: Field["R"]):
+    with computation(PARALLEL), interval(...):
+        out = {expression}
+"""
+
+
+def operands(dtype):
+    """Pairs of values: every special one with every other, and random ones."""
+    dtype = np.dtype(dtype)
+    generator = np.random.default_rng(7)
+    if dtype.kind == "b":
+        special = np.array([False, True])
+        random = generator.random((2, 60)) > 0.5
+    elif dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        special = np.array([limits.min, limits.min + 1, 0, 1, 2, 3, 7, limits.max - 1, limits.max], dtype)
+        if dtype.kind == "i":
+            special = np.append(special, np.array([-1, -2, -3, -7], dtype))
+        random = generator.integers(limits.min, limits.max, (2, 60), dtype, endpoint=True)
+    else:
+        limits = np.finfo(dtype)
+        magnitudes = [0, 0.3, 0.5, 1, 1.5, 2, 2.5, 3, 1e-3, 1e4 / 3, limits.max, limits.smallest_subnormal, np.inf]
+        special = np.array([*magnitudes, *(-np.array(magnitudes)), np.nan], dtype)
+        random = (generator.normal(size=(2, 60)) * np.exp(generator.normal(size=(2, 60)) * 3)).astype(dtype)
+    a, b = (grid.ravel() for grid in np.meshgrid(special, special))
+    a, b = np.append(a, random[0]), np.append(b, random[1])
+    count = len(a) // 4 * 4
+    return a[:count].reshape(4, 1, -1), b[:count].reshape(4, 1, -1)
+
+
+def run(from_text, backend, expression, dtype, result):
+    definition = from_text(ONE_OPERATION.format(expression=expression))
+    stencil = gtscript.stencil(backend, definition, dtypes={"T": np.dtype(dtype), "R": np.dtype(result)})
+    a, b = operands(dtype)
+    out = np.zeros(a.shape, result)
+    stencil(a, b, out)
+    return a, b, out
+
+
+def assert_same_bits(found, expected, a, b):
+    """Equal, signs of zeros included; any NaN is the same as any other."""
+    expected = np.asarray(expected)
+    assert found.dtype == expected.dtype
+    same = found == expected
+    if expected.dtype.kind == "f":
+        same &= np.signbit(found) == np.signbit(expected)
+        same |= np.isnan(found) & np.isnan(expected)
+    wrong = np.argwhere(~same)
+    assert not len(wrong), "; ".join(
+        f"a={a[tuple(at)]!r} b={b[tuple(at)]!r}: {found[tuple(at)]!r}, not {expected[tuple(at)]!r}" for at in wrong[:5]
+    )
+
+
+def width(values):
+    return values.dtype.itemsize * 8
+
+
+EXACT = [
+    ("a + b", NUMBERS, np.add),
+    ("a - b", NUMBERS, np.subtract),
+    ("a * b", NUMBERS, np.multiply),
+    ("a / b", REALS, np.divide),
+    ("a // b", NUMBERS, np.floor_divide),
+    ("a % b", NUMBERS, np.remainder),
+    ("mod(a, b)", NUMBERS, np.remainder),
+    ("-a", NUMBERS, lambda a, _: np.negative(a)),
+    ("abs(a)", NUMBERS, lambda a, _: np.abs(a)),
+    ("a ** 2", NUMBERS, lambda a, _: a * a),
+    ("a ** 3", NUMBERS, lambda a, _: a * (a * a)),
+    ("a ** 6", NUMBERS, lambda a, _: (a * a) * ((a * a) * (a * a))),
+    ("a ** -2", REALS, lambda a, _: 1 / (a * a)),
+    ("a ** 0", NUMBERS, lambda a, _: np.ones_like(a)),
+    ("sqrt(a)", REALS, lambda a, _: np.sqrt(a)),
+    ("floor(a)", REALS, lambda a, _: np.floor(a)),
+    ("ceil(a)", REALS, lambda a, _: np.ceil(a)),
+    ("trunc(a)", REALS, lambda a, _: np.trunc(a)),
+    ("round(a)", REALS, lambda a, _: np.rint(a)),
+    ("a & b", INTEGERS, np.bitwise_and),
+    ("a | b", INTEGERS, np.bitwise_or),
+    ("a ^ b", INTEGERS, np.bitwise_xor),
+    ("~a", INTEGERS, lambda a, _: np.invert(a)),
+    ("a << b", INTEGERS, lambda a, b: np.left_shift(a, b & (width(a) - 1))),
+    ("a >> b", INTEGERS, lambda a, b: np.right_shift(a, b & (width(a) - 1))),
+    ("min(a, b)", INTEGERS, np.minimum),
+    ("max(a, b)", INTEGERS, np.maximum),
+    ("a if a < b else b", NUMBERS, lambda a, b: np.where(a < b, a, b)),
+]
+
+
+@pytest.mark.parametrize(
+    ("expression", "dtype", "oracle"),
+    [(expression, dtype, oracle) for expression, dtypes, oracle in EXACT for dtype in dtypes],
+)
+def test_operators_give_the_bits_of_numpy(from_text, backend, expression, dtype, oracle):
+    a, b, out = run(from_text, backend, expression, dtype, dtype)
+    with np.errstate(all="ignore"):
+        assert_same_bits(out, oracle(a, b), a, b)
+
+
+@pytest.mark.parametrize("dtype", REALS)
+@pytest.mark.parametrize(("expression", "oracle"), [("min(a, b)", np.minimum), ("max(a, b)", np.maximum)])
+def test_min_and_max_propagate_nan(from_text, backend, expression, dtype, oracle):
+    a, b, out = run(from_text, backend, expression, dtype, dtype)
+    # Which of two zeros NumPy takes is not the same everywhere, so their sign is not looked at here.
+    assert_same_bits(out + dtype_zero(dtype), oracle(a, b) + dtype_zero(dtype), a, b)
+
+
+def dtype_zero(dtype):
+    return np.zeros((), dtype)[()]
+
+
+@pytest.mark.parametrize("dtype", REALS)
+def test_round_away_from_zero(from_text, backend, dtype):
+    a, b, out = run(from_text, backend, "round_away_from_zero(a)", dtype, dtype)
+    whole = np.trunc(a)
+    with np.errstate(invalid="ignore"):
+        expected = np.where(np.abs(a - whole) == 0.5, whole + np.copysign(whole.dtype.type(1), a), np.rint(a))
+    assert_same_bits(out, np.where(np.isinf(a), a, expected), a, b)
+
+
+@pytest.mark.parametrize("dtype", ["bool", *NUMBERS])
+@pytest.mark.parametrize("sign", ["==", "!=", "<", "<=", ">", ">="])
+def test_comparisons(from_text, backend, sign, dtype):
+    a, b, out = run(from_text, backend, f"a {sign} b", dtype, "bool")
+    assert_same_bits(out, eval(f"a {sign} b", {"a": a, "b": b}), a, b)
+
+
+@pytest.mark.parametrize("dtype", REALS)
+@pytest.mark.parametrize("name", ["isnan", "isinf", "isfinite"])
+def test_classes(from_text, backend, name, dtype):
+    a, b, out = run(from_text, backend, f"{name}(a)", dtype, "bool")
+    assert_same_bits(out, getattr(np, name)(a), a, b)
+
+
+LOGIC = [
+    ("a and b", np.logical_and),
+    ("a or b", np.logical_or),
+    ("not a", lambda a, _: np.logical_not(a)),
+    ("a & b", np.logical_and),
+    ("a | b", np.logical_or),
+    ("a ^ b", np.logical_xor),
+]
+
+
+@pytest.mark.parametrize(("expression", "oracle"), LOGIC)
+def test_logic(from_text, backend, expression, oracle):
+    a, b, out = run(from_text, backend, expression, "bool", "bool")
+    assert_same_bits(out, oracle(a, b), a, b)
+
+
+@pytest.mark.parametrize("source", ["bool", *INTEGERS])
+@pytest.mark.parametrize("target", ["bool", *NUMBERS])
+def test_stores_convert_integers_as_numpy_does(from_text, backend, source, target):
+    a, b, out = run(from_text, backend, "a", source, target)
+    assert_same_bits(out, a.astype(target), a, b)
+
+
+@pytest.mark.parametrize("source", REALS)
+@pytest.mark.parametrize("target", NUMBERS)
+def test_stores_convert_reals_towards_zero_within_the_limits_of_the_type(from_text, backend, source, target):
+    a, b, out = run(from_text, backend, "a", source, target)
+    with np.errstate(all="ignore"):
+        if np.dtype(target).kind == "f":
+            expected = a.astype(target)
+        else:
+            limits = np.iinfo(target)
+            exact = [
+                0 if np.isnan(x) else limits.max if x >= limits.max else limits.min if x <= limits.min else int(x)
+                for x in a.ravel()
+            ]
+            expected = np.array(exact, target).reshape(a.shape)
+    assert_same_bits(out, expected, a, b)
+
+
+FUNCTIONS = [
+    ("sin", np.sin, -10, 10),
+    ("cos", np.cos, -10, 10),
+    ("tan", np.tan, -1.5, 1.5),
+    ("asin", np.arcsin, -1, 1),
+    ("acos", np.arccos, -1, 1),
+    ("atan", np.arctan, -10, 10),
+    ("sinh", np.sinh, -10, 10),
+    ("cosh", np.cosh, -10, 10),
+    ("tanh", np.tanh, -10, 10),
+    ("asinh", np.arcsinh, -10, 10),
+    ("acosh", np.arccosh, 1, 10),
+    ("atanh", np.arctanh, -0.999, 0.999),
+    ("exp", np.exp, -50, 50),
+    ("log", np.log, 1e-6, 1e6),
+    ("log10", np.log10, 1e-6, 1e6),
+    ("cbrt", np.cbrt, -1e6, 1e6),
+]
+
+ONE_FUNCTION = """
+def definition(a: Field["T"], out: Field["T"]):
+    with computation(PARALLEL), interval(...):
+        out = {name}(a)
+"""
+
+
+@pytest.mark.parametrize("dtype", REALS)
+@pytest.mark.parametrize(("name", "oracle", "low", "high"), FUNCTIONS)
+def test_functions_agree_with_numpy_in_all_but_the_last_bits(from_text, backend, name, oracle, low, high, dtype):
+    stencil = gtscript.stencil(backend, from_text(ONE_FUNCTION.format(name=name)), dtypes={"T": np.dtype(dtype)})
+    a = np.linspace(low, high, 600, dtype=dtype).reshape(10, 5, 12)
+    out = np.zeros_like(a)
+    stencil(a, out)
+    expected = oracle(a.astype("float64")) if dtype == "float32" else oracle(a)
+    np.testing.assert_allclose(out, expected, rtol=4 * np.finfo(dtype).eps, atol=4 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", REALS)
+@pytest.mark.parametrize("name", ["gamma", "erf", "erfc"])
+def test_functions_numpy_does_not_have(from_text, backend, name, dtype):
+    import math
+
+    stencil = gtscript.stencil(backend, from_text(ONE_FUNCTION.format(name=name)), dtypes={"T": np.dtype(dtype)})
+    a = np.linspace(0.1, 5, 60, dtype=dtype).reshape(3, 4, 5)
+    out = np.zeros_like(a)
+    stencil(a, out)
+    expected = np.vectorize(getattr(math, name))(a.astype("float64"))
+    np.testing.assert_allclose(out, expected, rtol=30 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", REALS)
+def test_powers_with_a_variable_exponent(from_text, backend, dtype):
+    a, b, out = run(from_text, backend, "abs(a) ** b", dtype, dtype)
+    with np.errstate(all="ignore"):
+        expected = np.power(np.abs(a), b)
+        np.testing.assert_allclose(out, expected, rtol=4 * np.finfo(dtype).eps, atol=np.finfo(dtype).tiny)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_powers_of_integers_wrap(from_text, backend, dtype):
+    a, b, out = run(from_text, backend, "a ** b", dtype, dtype)
+    modulus, limits = 1 << width(a), np.iinfo(dtype)
+
+    def power(base, exponent):
+        low_bits = pow(base, abs(exponent), modulus)
+        wrapped = low_bits - modulus if low_bits > limits.max else low_bits
+        if exponent >= 0:
+            return wrapped
+        return wrapped if wrapped in (1, -1) else 0
+
+    expected = [power(int(x), int(y)) for x, y in zip(a.ravel(), b.ravel(), strict=True)]
+    assert_same_bits(out, np.array(expected, dtype).reshape(a.shape), a, b)
