@@ -14,6 +14,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benches", description=__doc__)
     parser.add_argument("--rounds", type=int, default=25, help="timed calls of each contender (default %(default)s)")
     parser.add_argument("--quick", action="store_true", help="the smallest grid only")
+    parser.add_argument("--markdown", action="store_true", help="print the tables as docs/performance.md has them")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results" / "diffusion.json")
     arguments = parser.parse_args()
 
@@ -21,10 +22,11 @@ def main() -> None:
     print(", ".join(f"{key} {value}" for key, value in described.items()), end="\n\n")
     sizes = diffusion.SIZES[:1] if arguments.quick else diffusion.SIZES
     results = []
+    show = diffusion.format_markdown if arguments.markdown else diffusion.format_table
     for size in sizes:
         for dtype in ("float64", "float32"):
             table = diffusion.run(size, dtype, arguments.rounds)
-            print(diffusion.format_table(table), end="\n\n", flush=True)
+            print(show(table), end="\n\n", flush=True)
             results.append(table.as_json())
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.write_text(json.dumps({"machine": described, "results": results}, indent=1) + "\n")

@@ -183,3 +183,20 @@ def format_table(table: Table) -> str:
             f"{row.of_copy:9.0%}{row.relative_to_c:8.2f}"
         )
     return "\n".join(lines)
+
+
+def format_markdown(table: Table) -> str:
+    """Table for docs/performance.md."""
+    size = " x ".join(map(str, table.size))
+    lines = [
+        f"**{size}, {table.dtype}**; copy bandwidth {table.copy_bandwidth / 1e9:.0f} GB/s",
+        "",
+        "| | | time / µs | GB/s | of copy | x C |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
+    lines += [
+        f"| {row.stencil} | {row.contender} | {row.time * 1e6:.1f} | {row.bandwidth / 1e9:.1f} "
+        f"| {row.of_copy:.0%} | {row.relative_to_c:.2f} |"
+        for row in table.rows
+    ]
+    return "\n".join(lines)

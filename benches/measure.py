@@ -6,16 +6,21 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 
+# Longer than idle threads of OpenMP and of fieldstone spin (s).
+PAUSE = 0.004
+
 
 def in_turns(contenders: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
     """Return the median time of each contender (s).
 
     Every timed call follows an untimed one of the same contender, which brings its data to where it keeps them between
-    calls: to the caches as far as they fit.
+    calls: to the caches as far as they fit. Before that, threads of the contender before are given time to stop waiting
+    for work, lest they take a core from this one.
     """
     times: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):
         for name, contender in contenders.items():
+            time.sleep(PAUSE)
             contender()
             begin = time.perf_counter()
             contender()

@@ -59,12 +59,13 @@ def show(
     copy_bandwidth: float,
 ) -> None:
     """Print what was computed and on what, then one line per run."""
-    shape = case.shape
+    shape, gaps = case.shape, int(case.missing.sum())
     facts = Table(box=None, show_header=False, pad_edge=False)
     for name, value in (
         ("variable", f"{case.phi.name} / {case.phi.attrs.get('units', '1')}, {case.phi.dtype}, from {case.path.name}"),
         ("grid", f"{shape['I']} x {shape['J']} x {shape['K']} points (I x J x K), in memory {_memory_order(case)}"),
         ("heights", case.vertical),
+        *([("missing", f"{gaps} values, filled with the mean of their level")] if gaps else []),
         ("steps", str(steps)),
         ("device", f"CPU, {threads} thread{'s' if threads != 1 else ''}"),
         ("copy bandwidth", f"{copy_bandwidth / 1e9:.1f} GB/s for an array of this size"),
@@ -91,7 +92,7 @@ def show(
         f"|Δ| to\n{NUMPY} / {units}",
     ):
         table.add_column(heading, justify="right")
-    table.add_column("\nagrees")
+    table.add_column("\nsame")
     for run, comparison in zip(runs, comparisons, strict=True):
         bandwidth = traffic(case) / run.step_time
         table.add_row(
