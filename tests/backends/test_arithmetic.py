@@ -268,3 +268,37 @@ def test_powers_of_integers_wrap(from_text, backend, dtype):
 
     expected = [power(int(x), int(y)) for x, y in zip(a.ravel(), b.ravel(), strict=True)]
     assert_same_bits(out, np.array(expected, dtype).reshape(a.shape), a, b)
+
+
+ON_SCALARS = """
+def definition(out: Field["T"], a: "T", b: "T"):
+    with computation(PARALLEL), interval(...):
+        out = {expression}
+"""
+
+OF_SCALARS = [
+    ("a + b", np.add),
+    ("a - b", np.subtract),
+    ("a * b", np.multiply),
+    ("a // b", np.floor_divide),
+    ("a % b", np.remainder),
+    ("-a", lambda a, _: np.negative(a)),
+    ("a ** 3", lambda a, _: a * (a * a)),
+    ("7 // b", lambda _, b: np.floor_divide(b.dtype.type(7), b)),
+    ("a if a < b else b", lambda a, b: np.where(a < b, a, b)),
+]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint8", *REALS])
+@pytest.mark.parametrize(("expression", "oracle"), OF_SCALARS)
+def test_scalars_follow_the_same_rules(from_text, backend, expression, oracle, dtype):
+    definition = from_text(ON_SCALARS.format(expression=expression))
+    stencil = gtscript.stencil(backend, definition, dtypes={"T": np.dtype(dtype)})
+    every_a, every_b = (values[0, 0, :40] for values in operands(dtype))
+    found = []
+    for a, b in zip(every_a, every_b, strict=True):
+        out = np.zeros((1, 2, 1), dtype)
+        stencil(out, a, b)
+        found.append(out[0, 1, 0])
+    with np.errstate(all="ignore"):
+        assert_same_bits(np.array(found), oracle(every_a, every_b), every_a, every_b)
