@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -48,3 +49,19 @@ def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
         if not target.startswith(("http:", "https:")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_paths_exist(page: Path) -> None:
+    for path in re.findall(r"`((?:crates|python|benches|tests|docs)/[^`\s]*)`", page.read_text()):
+        assert (ROOT / path).exists() or path == "benches/results/", f"{page.name} names {path}"
+
+
+def test_every_dependency_has_its_reason() -> None:
+    page = (ROOT / "docs" / "dependencies.md").read_text()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = [name for names in project["optional-dependencies"].values() for name in names]
+    python = {re.split(r"[<>=\[]", name)[0] for name in project["dependencies"] + extras} - {"fieldstone"}
+    rust = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["dependencies"]
+    for name in python | {name for name in rust if not name.startswith("fieldstone")}:
+        assert f"`{name}`" in page, f"docs/dependencies.md does not say what {name} is for"
