@@ -420,6 +420,14 @@ fn namespace(object: &Bound<'_, PyAny>) -> PyResult<Value> {
         || object.hasattr("__dataclass_fields__")?
     {
         format!("a {kind}")
+    } else if kind == "ndarray" {
+        return Ok(Value::Unsupported {
+            description: "a NumPy array".into(),
+        });
+    } else if object.is_none() {
+        return Ok(Value::Unsupported {
+            description: "`None`".into(),
+        });
     } else {
         let article = if kind.starts_with(['a', 'e', 'i', 'o', 'u', 'A', 'E', 'I', 'O', 'U']) {
             "an"

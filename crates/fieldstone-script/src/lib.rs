@@ -9,6 +9,7 @@
 //! | [`rule`] | every error this crate reports, with its code and family |
 //! | `syntax` | text to syntax tree |
 //! | `lower` | syntax tree to IR: names resolved, functions inlined, compile-time conditions decided |
+//! | `prune` | stored arguments that nothing reads are left out |
 //! | `check` | what the IR must not do: races, overlapping intervals |
 //!
 //! The crate knows Python's syntax but no Python object; [`compile`] is the whole of it.
@@ -18,7 +19,9 @@ mod constant;
 pub mod definition;
 mod keyword;
 mod lower;
+
 pub mod names;
+mod prune;
 pub mod rule;
 mod suggest;
 mod syntax;

@@ -19,6 +19,8 @@ A definition is a Python function whose text is compiled, never run::
 ===============  ================================================================================
 """
 
+from builtins import abs, bool, float, int, max, min, pow, round  # noqa: UP029 - names of gtscript as well
+
 from .annotations import (
     IJ,
     IJK,
@@ -103,12 +105,14 @@ __all__ = [
     "K",
     "LayoutMap",
     "__externals__",
+    "abs",
     "acos",
     "acosh",
     "asin",
     "asinh",
     "atan",
     "atanh",
+    "bool",
     "cbrt",
     "ceil",
     "compile_assert",
@@ -118,12 +122,14 @@ __all__ = [
     "erf",
     "erfc",
     "exp",
+    "float",
     "float32",
     "float64",
     "floor",
     "function",
     "gamma",
     "horizontal",
+    "int",
     "int32",
     "int64",
     "interval",
@@ -132,8 +138,12 @@ __all__ = [
     "isnan",
     "log",
     "log10",
+    "max",
+    "min",
     "mod",
+    "pow",
     "region",
+    "round",
     "round_away_from_zero",
     "sin",
     "sinh",

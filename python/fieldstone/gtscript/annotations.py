@@ -18,6 +18,12 @@ Kind: TypeAlias = tuple[str, ...]
 ``("data dimensions",)``, ``("optional",)``, ``("unsupported", part)`` or ``("invalid", reason)``."""
 
 
+ELEMENT_TYPES = frozenset(
+    ["bool", "float32", "float64"] + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+)
+"""NumPy's names of the types an element can have."""
+
+
 class Axes(str):
     """Axes of a field, as in ``Field[IJ, float]`` and ``Axes["IJ"]``.
 
@@ -207,9 +213,10 @@ def element_type(dtype: Any, dtypes: DTypes) -> str | None:
     if dtype is None or isinstance(dtype, Axes):
         return None
     try:
-        return str(np.dtype(dtype).name)
+        name = str(np.dtype(dtype).name)
     except TypeError:
         return None
+    return name if name in ELEMENT_TYPES else None
 
 
 def _quoted(value: Any) -> str:

@@ -431,6 +431,7 @@ impl Lowering<'_> {
                 Binding::Argument { value, .. } if assigned || !is_plain(&value) => {
                     let span = value.span;
                     let temp = self.temporary(name, None, span);
+                    self.stored.insert(temp);
                     self.assign(Target::Temp(temp), span, value.clone(), span);
                     if assigned {
                         Binding::Temp(temp)

@@ -33,6 +33,7 @@ use ruff_text_size::Ranged;
 
 use crate::access::{Access, accesses, reads};
 use crate::definition::{Definition, Environment, FunctionId, Value};
+use crate::prune::prune;
 use crate::{check, names, rule, syntax};
 
 /// Compiles a definition to untyped IR, or to every error in it.
@@ -65,6 +66,7 @@ pub fn compile(definition: &Definition) -> Result<Stencil, Diagnostics> {
         frames: vec![Frame::new(text.source, &definition.environment, &text)],
         block: Vec::new(),
         mask: Mask::default(),
+        stored: HashSet::new(),
         depth: 0,
     };
     lowering.signature(&text.function);
@@ -195,6 +197,8 @@ struct Lowering<'d> {
     /// The statements of the innermost block so far.
     block: Vec<Stmt>,
     mask: Mask,
+    /// Temporaries that hold arguments of functions.
+    stored: HashSet<TempId>,
     /// How deeply the expression that is lowered now is nested.
     depth: usize,
 }
@@ -202,6 +206,7 @@ struct Lowering<'d> {
 impl<'d> Lowering<'d> {
     fn finish(mut self) -> Result<Stencil, Diagnostics> {
         if self.diagnostics.is_empty() {
+            prune(&mut self.stencil, &self.stored);
             return Ok(self.stencil);
         }
         self.diagnostics.sort_by_key(|diagnostic| {

@@ -1,0 +1,126 @@
+//! Leaves out arguments of functions that were stored in a temporary and are not read from it.
+
+use std::collections::HashSet;
+
+use fieldstone_stencil::ir::{Expr, ExprKind, Stencil, Stmt, StmtKind, Target, TempId};
+
+use crate::access::reads;
+
+/// Removes what is assigned to those of `stored` that nothing reads.
+pub fn prune(stencil: &mut Stencil, stored: &HashSet<TempId>) {
+    if stored.is_empty() {
+        return;
+    }
+    let mut read: HashSet<Target> = HashSet::new();
+    // Backwards: a stored argument is read behind its one assignment, and may have been the only reader of another.
+    for computation in stencil.computations.iter_mut().rev() {
+        for section in computation.sections.iter_mut().rev() {
+            statements(&mut section.body, stored, &mut read);
+        }
+    }
+    let mut kept = 0;
+    let new: Vec<Option<TempId>> = (0..stencil.temporaries.len() as u32)
+        .map(|id| {
+            let unread = stored.contains(&TempId(id)) && !read.contains(&Target::Temp(TempId(id)));
+            (!unread).then(|| {
+                kept += 1;
+                TempId(kept - 1)
+            })
+        })
+        .collect();
+    if kept as usize == new.len() {
+        return;
+    }
+    let mut number = 0;
+    stencil.temporaries.retain(|_| {
+        number += 1;
+        new[number - 1].is_some()
+    });
+    for computation in &mut stencil.computations {
+        for section in &mut computation.sections {
+            section
+                .body
+                .iter_mut()
+                .for_each(|statement| renumber(statement, &new));
+        }
+    }
+}
+
+fn statements(body: &mut Vec<Stmt>, stored: &HashSet<TempId>, read: &mut HashSet<Target>) {
+    let mut kept = Vec::with_capacity(body.len());
+    for mut statement in std::mem::take(body).into_iter().rev() {
+        match &mut statement.kind {
+            StmtKind::Assign { target, value, .. } => {
+                if matches!(target, Target::Temp(id) if stored.contains(id))
+                    && !read.contains(target)
+                {
+                    continue;
+                }
+                reads(value, &mut |access| {
+                    read.insert(access.target);
+                });
+            }
+            StmtKind::If {
+                condition,
+                then,
+                orelse,
+            } => {
+                statements(orelse, stored, read);
+                statements(then, stored, read);
+                reads(condition, &mut |access| {
+                    read.insert(access.target);
+                });
+            }
+        }
+        kept.push(statement);
+    }
+    kept.reverse();
+    *body = kept;
+}
+
+fn renumber(statement: &mut Stmt, new: &[Option<TempId>]) {
+    match &mut statement.kind {
+        StmtKind::Assign { target, value, .. } => {
+            rename(target, new);
+            renumber_expression(value, new);
+        }
+        StmtKind::If {
+            condition,
+            then,
+            orelse,
+        } => {
+            renumber_expression(condition, new);
+            then.iter_mut()
+                .chain(orelse)
+                .for_each(|statement| renumber(statement, new));
+        }
+    }
+}
+
+fn rename(target: &mut Target, new: &[Option<TempId>]) {
+    if let Target::Temp(id) = target
+        && let Some(new) = new[id.0 as usize]
+    {
+        *id = new;
+    }
+}
+
+fn renumber_expression(expression: &mut Expr, new: &[Option<TempId>]) {
+    match &mut expression.kind {
+        ExprKind::Access { target, .. } => rename(target, new),
+        ExprKind::Literal(_) | ExprKind::Scalar(_) => {}
+        ExprKind::Unary(_, operand) | ExprKind::Cast(operand) => renumber_expression(operand, new),
+        ExprKind::Binary(_, left, right) | ExprKind::Compare(_, left, right) => {
+            renumber_expression(left, new);
+            renumber_expression(right, new);
+        }
+        ExprKind::Select(condition, then, orelse) => {
+            for part in [condition, then, orelse] {
+                renumber_expression(part, new);
+            }
+        }
+        ExprKind::Call(_, operands) => operands
+            .iter_mut()
+            .for_each(|operand| renumber_expression(operand, new)),
+    }
+}
