@@ -287,3 +287,20 @@ def test_numpy_scalars_have_their_type_and_literals_take_it(backend: str):
     expected = (np.float64(0.1) * inp).astype(np.float32) - 0.1 * inp + (1.0 / 3.0) * inp
     assert expected.dtype == np.float32
     np.testing.assert_array_equal(out, expected)
+
+
+def test_temporaries_have_the_type_of_their_annotation(backend: str):
+    def definition(inp: Field[F64], out: Field[F64]):
+        with computation(PARALLEL), interval(...):
+            a: np.float32 = inp
+            b: Field[float32] = inp[1, 0, 0]
+            c: Field[IJK, "single"] = inp[0, 1, 0]
+            d: int = 2.7
+            out = float(a) + float(b) + float(c) + d
+
+    inp = np.random.default_rng(7).normal(size=(6, 5, 2))
+    out = np.zeros((5, 4, 2))
+    stencil = gtscript.stencil(backend=backend, definition=definition, dtypes={"single": np.float32})
+    stencil(inp, out, origin=(0, 0, 0), domain=(5, 4, 2))
+    a, b, c = (part.astype(np.float32).astype(F64) for part in (inp[:-1, :-1], inp[1:, :-1], inp[:-1, 1:]))
+    np.testing.assert_array_equal(out, a + b + c + 2.0)

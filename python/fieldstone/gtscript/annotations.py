@@ -130,6 +130,8 @@ class FieldType:
 class Field:
     """Annotation of an array: ``Field[float]``, ``Field[IJ, float]``, ``Field["name of a type"]``."""
 
+    __gtscript_name__ = "Field"
+
     def __class_getitem__(cls, parts: Any) -> Any:
         """Make an annotation of an element type and, before or behind it, axes and other parts."""
         dtype: Any = None

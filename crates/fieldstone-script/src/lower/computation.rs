@@ -72,6 +72,10 @@ impl Lowering<'_> {
                 self.import(import);
                 true
             }
+            Stmt::Import(import) => {
+                self.foreign_import(import.range(), &import.names);
+                true
+            }
             _ => false,
         }
     }

@@ -16,7 +16,7 @@ use crate::{constant, rule};
 const DEEPEST: usize = 100;
 
 /// Operations in a row; what types take.
-const LONGEST: usize = 900;
+const LONGEST: usize = fieldstone_stencil::types::MAX_DEPTH;
 
 impl Lowering<'_> {
     /// Lowers an expression with one value.

@@ -1,8 +1,8 @@
 //! What a name means.
 
 use fieldstone_stencil::Span;
-use ruff_python_ast::{Expr, StmtImportFrom};
-use ruff_text_size::Ranged;
+use ruff_python_ast::{Alias, Expr, StmtImportFrom};
+use ruff_text_size::{Ranged, TextRange};
 
 use super::{Binding, Lowering, Reported};
 use crate::definition::Value;
@@ -84,7 +84,6 @@ impl Lowering<'_> {
 
     /// Binds what `from __externals__ import …` imports; the values are in the environment already.
     pub(super) fn import(&mut self, import: &StmtImportFrom) {
-        let span = self.span(import);
         match import.module.as_deref() {
             Some("__gtscript__") => {}
             Some("__externals__") => {
@@ -110,13 +109,27 @@ impl Lowering<'_> {
                     self.frame_mut().locals.insert(local, Binding::Broken);
                 }
             }
-            _ => {
-                self.report(
-                    rule::IMPORT
-                        .at(span, "a stencil cannot import at run time")
-                        .with_help("import above the definition; externals with `from __externals__ import name`"),
-                );
-            }
+            _ => self.foreign_import(import.range(), &import.names),
+        }
+    }
+
+    /// Refuses an import; what it would bind is known from here on all the same.
+    pub(super) fn foreign_import(&mut self, range: TextRange, names: &[Alias]) {
+        let span = self.span(range);
+        self.report(
+            rule::IMPORT
+                .at(span, "a stencil cannot import at run time")
+                .with_help(
+                    "import above the definition; externals with `from __externals__ import name`",
+                ),
+        );
+        for alias in names {
+            let local = alias.asname.as_ref().unwrap_or(&alias.name);
+            let root = local.split('.').next().unwrap_or_default().to_string();
+            self.frame_mut()
+                .locals
+                .entry(root)
+                .or_insert(Binding::Broken);
         }
     }
 

@@ -88,9 +88,6 @@ impl Lowering<'_> {
                     "define `{}` outside and decorate it with `@gtscript.function`",
                     function.name
                 )),
-            Stmt::Import(_) => rule::IMPORT
-                .at(span, "a stencil cannot import at run time")
-                .with_help("import above the definition"),
             Stmt::Assert(_) => rule::STATEMENT
                 .at(keyword(6), "`assert` is not part of gtscript")
                 .with_help("`compile_assert(…)` checks externals"),

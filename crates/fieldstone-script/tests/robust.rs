@@ -1,0 +1,104 @@
+//! No text makes the front end panic, and every error of every text can be rendered.
+
+mod fixture;
+
+use std::fs;
+use std::path::Path;
+
+use fieldstone_script::{Definition, compile};
+use fieldstone_stencil::Program;
+use fieldstone_stencil::types::Precision;
+
+/// A small generator of pseudo-random numbers (xorshift), so that every run tests the same texts.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % limit.max(1) as u64) as usize
+    }
+}
+
+fn definitions() -> Vec<Definition> {
+    let mut files = Vec::new();
+    for folder in ["tests/errors", "tests/stencils"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        files.extend(
+            fs::read_dir(folder)
+                .unwrap()
+                .map(|entry| entry.unwrap().path()),
+        );
+    }
+    files.sort();
+    files
+        .iter()
+        .map(|file| fixture::definition("text.py", &fs::read_to_string(file).unwrap()))
+        .collect()
+}
+
+/// Cuts a text where a word, a number or a sign begins.
+fn words(text: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let is_word = first.is_alphanumeric() || first == '_';
+        let end = if is_word || first == ' ' {
+            let same = |c: char| {
+                if is_word {
+                    c.is_alphanumeric() || c == '_'
+                } else {
+                    c == first
+                }
+            };
+            rest.find(|c| !same(c)).unwrap_or(rest.len())
+        } else {
+            first.len_utf8()
+        };
+        words.push(&rest[..end]);
+        rest = &rest[end..];
+    }
+    words
+}
+
+/// Removes, doubles, replaces or swaps a few words.
+fn mutated(text: &str, random: &mut Random) -> String {
+    let original = words(text);
+    let mut words = original.clone();
+    for _ in 0..=random.below(3) {
+        let (n, m) = (random.below(words.len()), random.below(words.len()));
+        match random.below(4) {
+            0 if words.len() > 1 => drop(words.remove(n)),
+            1 => words.insert(m, words[n]),
+            2 => words[n] = original[random.below(original.len())],
+            _ => words.swap(n, m),
+        }
+    }
+    words.concat()
+}
+
+#[test]
+fn mutated_texts_compile_or_give_errors() {
+    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    for definition in definitions() {
+        for _ in 0..60 {
+            let mut definition = definition.clone();
+            let text = match random.below(definition.functions.len() + 1) {
+                0 => &mut definition.source.text,
+                n => &mut definition.functions[n - 1].source.text,
+            };
+            *text = mutated(text, &mut random);
+            let program = compile(&definition)
+                .and_then(|stencil| Program::new(stencil, Precision::default()));
+            if let Err(diagnostics) = program {
+                assert!(!diagnostics.to_string().contains("FS0450"), "{diagnostics}");
+                assert!(
+                    diagnostics.to_string().starts_with("error[FS"),
+                    "{}",
+                    definition.source.text
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+"""Of each code that docs/diagnostics.md explains, the first example has the error and the second has none."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fieldstone import errors
+from fieldstone.gtscript.stencil import define
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "diagnostics.md"
+TEXT = PAGE.read_text()
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SECTIONS = dict(zip(*[iter(re.split(r"^### (FS\d{4})$", TEXT, flags=re.MULTILINE)[1:])] * 2, strict=True))
+EXAMPLES = {code: BLOCK.findall(text) for code, text in SECTIONS.items() if "```python" in text}
+
+# A text that Python refuses, a bug of fieldstone, and what gtscript never leads to, or only at great length.
+WITHOUT_EXAMPLE = {"FS0001", "FS0306", "FS0307", "FS0308", "FS0406", "FS0450", "FS0460"}
+
+
+def definition(code: str, number: int) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """The last function of an example, and the options it is compiled with."""
+    preamble = BLOCK.findall(TEXT)[0]
+    block = EXAMPLES[code][number]
+    file = f"<{code} {number}>"
+    linecache.cache[file] = (len(block), None, block.splitlines(keepends=True), file)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(preamble, names)
+    exec(compile(block, file, "exec"), names)
+    functions = [
+        node.name for node in ast.parse(block).body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    options: dict[str, Any] = {"dtypes": {"my type": np.float32}}
+    if externals := re.match(r"# externals=(.*)\n", block):
+        options["externals"] = ast.literal_eval(externals[1])
+    return names[functions[-1]], options
+
+
+def found(code: str, number: int) -> set[str]:
+    """The codes of the errors and warnings of an example."""
+    function, options = definition(code, number)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            define(function, **options)
+        except errors.GTScriptError as error:
+            return {str(entry["code"]) for entry in error.diagnostics}
+    return {match[1] for warning in caught if (match := re.match(r"warning\[(\w+)\]", str(warning.message)))}
+
+
+@pytest.mark.parametrize("code", EXAMPLES)
+def test_the_first_example_is_wrong_and_the_second_right(code: str):
+    assert len(EXAMPLES[code]) == 2
+    assert code in found(code, 0)
+    assert found(code, 1) == set()
+
+
+def test_every_code_is_explained():
+    sources = [*(ROOT / "crates/fieldstone-stencil/src").rglob("*.rs"), ROOT / "crates/fieldstone-script/src/rule.rs"]
+    text = "\n".join(path.read_text() for path in sources)
+    numbers = re.findall(r"Code = Code\((\d+)\)|^        [A-Z_]+ = (\d+);", text, flags=re.MULTILINE)
+    codes = {f"FS{int(first or second):04}" for first, second in numbers}
+    assert codes == set(SECTIONS)
+    assert set(SECTIONS) - set(EXAMPLES) == WITHOUT_EXAMPLE
