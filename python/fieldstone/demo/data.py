@@ -107,7 +107,18 @@ def read(path: Path | None = None, variable: str | None = None, dtype: str | Non
         If there is no such file or variable, or if it is not one that can be diffused.
     """
     path = default_path() if path is None else path
-    dataset = _open(path)
+    if not path.exists():
+        raise DemoError(f"there is no file {os.fspath(path)!r}")
+    try:
+        with xr.open_dataset(path, engine="netcdf4") as dataset:
+            return _prepare(dataset, variable, dtype, path)
+    except (OSError, ValueError, KeyError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise DemoError(f"cannot read {os.fspath(path)!r} as a NetCDF file: {reason}") from None
+
+
+def _prepare(dataset: xr.Dataset, variable: str | None, dtype: str | None, path: Path) -> Case:
+    """Read from an open file what is needed and no more."""
     phi = _choose(dataset, variable, path)
     dims = _require_axes(phi)
     phi = _first_of_other_axes(phi, dims)
@@ -119,29 +130,18 @@ def read(path: Path | None = None, variable: str | None = None, dtype: str | Non
             )
     real = _real_type(phi, dtype)
     level_height, sigma, surface_altitude, vertical = _levels(dataset, phi, dims)
+    phi = phi.load()
     missing = phi.isnull()
-    phi = _without_gaps(phi, missing, dims)
     return Case(
-        phi=_loaded(phi, real),
-        level_height=_loaded(level_height, real),
-        sigma=_loaded(sigma, real),
-        surface_altitude=_loaded(surface_altitude, real),
+        phi=_in_memory(_without_gaps(phi, missing, dims), real),
+        level_height=_in_memory(level_height, real),
+        sigma=_in_memory(sigma, real),
+        surface_altitude=_in_memory(surface_altitude, real),
         dims=dims,
         missing=missing,
         vertical=vertical,
         path=path,
     )
-
-
-def _open(path: Path) -> xr.Dataset:
-    if not path.exists():
-        raise DemoError(f"there is no file {os.fspath(path)!r}")
-    try:
-        with xr.open_dataset(path, engine="netcdf4") as dataset:
-            return dataset.load()
-    except (OSError, ValueError, KeyError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise DemoError(f"cannot read {os.fspath(path)!r} as a NetCDF file: {reason}") from None
 
 
 def axes(array: xr.DataArray) -> dict[str, Hashable]:
@@ -272,8 +272,9 @@ def _without_gaps(phi: xr.DataArray, missing: xr.DataArray, dims: dict[str, Hash
     return phi.fillna(phi.mean(dim=[dims["I"], dims["J"]]))
 
 
-def _loaded(array: xr.DataArray, dtype: np.dtype[np.floating]) -> xr.DataArray:
+def _in_memory(array: xr.DataArray, dtype: np.dtype[np.floating]) -> xr.DataArray:
     """Return an array of native byte order in writeable memory, copied only if it is not so already."""
+    array = array.load()
     return array if array.dtype == dtype and array.values.flags.writeable else array.astype(dtype)
 
 
