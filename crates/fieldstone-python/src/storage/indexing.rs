@@ -77,6 +77,14 @@ impl Storage {
         let Some(entries) = basic(key)? else {
             return Storage::array(slf)?.set_item(with_arrays(key)?, with_array(value)?);
         };
+        if is_scalar(value)?
+            && let Some(element) = this.element(&entries)?
+        {
+            let bytes = memory::element_of(value, this.dtype.bind(py), "value")?;
+            // SAFETY: the address of an element of this many bytes, in memory that the storage keeps alive.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), element, bytes.len()) };
+            return Ok(());
+        }
         let (view, axes) = this.select(py, &entries)?;
         this.store(py, &view, &axes, value)
     }
