@@ -37,6 +37,7 @@ __all__ = [
     "full_like",
     "ones",
     "ones_like",
+    "register_preset",
     "storage",
     "zeros",
     "zeros_like",
@@ -307,3 +308,32 @@ def storage(
         See `Parameters`.
     """
     return _core.storage("storage", data, device_data, dtype, copy, sync_state, {**parameters, "shape": shape})
+
+
+def register_preset(
+    name: str,
+    order: Dims,
+    *,
+    alignment_size: SupportsIndex = 1,
+    device: Literal["cpu", "gpu"] | None = None,
+) -> None:
+    """Add a preset to those that ``defaults`` and ``backend`` can name.
+
+    Parameters
+    ----------
+    name : str
+        How it is called; a name that is taken is an error.
+    order : {"C", "F"} or sequence of str
+        The order of the strides: by position as in NumPy, or I, J and K from the largest stride to the smallest. Data
+        dimensions have larger strides than these.
+    alignment_size : int, default 1
+        The address of the aligned index is a multiple of this many bytes.
+    device : {"cpu", "gpu"}, optional
+        Where to allocate.
+
+    Raises
+    ------
+    fieldstone.errors.PresetError
+        If there is a preset of this name.
+    """
+    _core.register_preset(name, order, alignment_size, device)

@@ -52,6 +52,29 @@ class TestLayout:
         order = np.argsort(layout)
         assert sorted(field.strides, reverse=True) == [field.strides[axis] for axis in order]
 
+    def test_of_presets_of_ones_own(self) -> None:
+        storage.register_preset("test: J first", "KIJ", alignment_size=32)
+        field = storage.zeros((4, 5, 6), dims="JKI", defaults="test: J first")
+        assert (field.layout, field.alignment_size) == ((2, 0, 1), 32)
+        storage.register_preset("test: Fortran", "F")
+        assert storage.zeros((4, 5, 6), dims="JKI", defaults="test: Fortran").layout == (2, 1, 0)
+        for name, order, more, error, message in (
+            ("gtmc", "IJK", {}, errors.PresetError, "'gtmc' is a preset already"),
+            ("test: Fortran", "F", {}, errors.PresetError, "is a preset already"),
+            ("test: x", "IJ", {}, errors.ArgumentValueError, "order: expected 'C', 'F', or I, J and K"),
+            ("test: x", "IJ0", {}, errors.ArgumentValueError, "must list 'I', 'J' and 'K' once each"),
+            (
+                "test: x",
+                "C",
+                {"alignment_size": 0},
+                errors.ArgumentValueError,
+                "alignment_size: the number of bytes is 0",
+            ),
+            ("test: x", "C", {"device": "tpu"}, errors.ArgumentValueError, "device: expected None, 'cpu' or 'gpu'"),
+        ):
+            with pytest.raises(error, match=message):
+                storage.register_preset(name, order, **more)
+
     def test_of_axes_with_one_point(self) -> None:
         """Their strides mean nothing, but what was asked for is kept."""
         field = storage.zeros((1, 5, 1), layout=(2, 0, 1))

@@ -209,6 +209,19 @@ class TestIn:
         assert np.shares_memory(field.to_numpy(), array)
         assert calls == ["acquire"]
 
+    def test_origins_of_objects(self) -> None:
+        class WithOrigin(np.ndarray):
+            default_origin = (1, 2)
+
+        field = storage.as_storage(VALUES.view(WithOrigin))
+        assert (field.default_origin, field.halo) == ((1, 2), ((0, 0), (0, 0)))
+        assert storage.as_storage(VALUES.view(WithOrigin), halo=(0, 1)).default_origin == (0, 1)
+        WithOrigin.default_origin = (1, 9)
+        with pytest.raises(
+            errors.OriginError, match=r"its default_origin is \(1, 9\), which is no index into its shape"
+        ):
+            storage.as_storage(VALUES.view(WithOrigin))
+
     def test_labels_of_objects(self) -> None:
         class Labelled(np.ndarray):
             dims = ("J", "I")
@@ -266,6 +279,11 @@ class TestIn:
                 Speaks(__gt_data_interface__={None: {**VALUES.__array_interface__, "dims": "I"}}),
                 errors.DimensionsError,
                 r"the data says that its axes are \('I',\), but it has 2 axes",
+            ),
+            (
+                Speaks(__gt_data_interface__={None: {**VALUES.__array_interface__, "data": (0, False)}}),
+                errors.ArgumentValueError,
+                "does not describe an array: data is NULL",
             ),
             (Speaks(__cuda_array_interface__={}), errors.DeviceError, "it is in device memory"),
             (

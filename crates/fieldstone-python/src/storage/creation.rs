@@ -409,5 +409,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(allocate_array, module)?)?;
     module.add_function(wrap_pyfunction!(copy_to_array, module)?)?;
     module.add_function(wrap_pyfunction!(one_value, module)?)?;
+    module.add_function(wrap_pyfunction!(parameters::register_preset, module)?)?;
     module.add_function(wrap_pyfunction!(storage, module)?)
 }

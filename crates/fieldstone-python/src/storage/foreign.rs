@@ -5,7 +5,7 @@ use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMet
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::axes::Axes;
+use super::axes::{self, Axes};
 use super::parameters::{self, check_dtype, shown};
 use super::{Storage, memory};
 use crate::errors::raise;
@@ -52,6 +52,7 @@ impl<'py> Foreign<'py> {
                 let array = as_array(object, name, conversion)?;
                 let mut foreign = Self::of_array(&array, name)?;
                 foreign.read_labels(object)?;
+                foreign.read_origin(object)?;
                 Ok(foreign)
             }
         }
@@ -143,6 +144,7 @@ impl<'py> Foreign<'py> {
         }
         let array = array_of_interface(object, &host, name)?;
         let mut foreign = Self::of_array(&array, name)?;
+        foreign.read_origin(object)?;
         match host.get_item("dims")?.filter(|dims| !dims.is_none()) {
             Some(dims) => foreign.set_labels(&dims)?,
             None => foreign.read_labels(object)?,
@@ -172,25 +174,52 @@ impl<'py> Foreign<'py> {
         Ok(())
     }
 
+    /// The origin that the object itself carries.
+    fn read_origin(&mut self, object: &Bound<'py, PyAny>) -> PyResult<()> {
+        for name in ["default_origin", "__gt_origin__"] {
+            let Some(origin) = object.getattr_opt(name)? else {
+                continue;
+            };
+            let origin = if origin.is_callable() {
+                origin.call0()?
+            } else {
+                origin
+            };
+            if origin.is_none() {
+                continue;
+            }
+            let origin = parameters::entries(&origin, name, "index")?;
+            let inside = |(&index, &size): (&usize, &usize)| index <= size;
+            if origin.len() != self.view.ndim() || !origin.iter().zip(self.view.shape()).all(inside)
+            {
+                let message = format!(
+                    "data: its {name} is {}, which is no index into its shape {}",
+                    axes::numbers(&origin),
+                    axes::numbers(self.view.shape())
+                );
+                return Err(raise(object.py(), "OriginError", message));
+            }
+            self.axes.explicit_origin = Some(origin);
+            break;
+        }
+        Ok(())
+    }
+
     fn set_labels(&mut self, dims: &Bound<'py, PyAny>) -> PyResult<()> {
         match parameters::dims(dims, "dims") {
             Ok(dims) if dims.len() == self.view.shape().len() => self.axes.dims = Some(dims),
             Ok(dims) => {
                 let message = format!(
                     "dims: the data says that its axes are {}, but it has {} axes",
-                    super::axes::show(&dims),
+                    axes::show(&dims),
                     self.view.shape().len()
                 );
-                return Err(raise(dims_py(&self.dtype), "DimensionsError", message));
+                return Err(raise(self.dtype.py(), "DimensionsError", message));
             }
             Err(error) => self.unknown_dims = Some(error),
         }
         Ok(())
     }
-}
-
-fn dims_py<'py>(dtype: &Bound<'py, PyArrayDescr>) -> Python<'py> {
-    dtype.py()
 }
 
 /// `__gt_data_interface__`, or the same under its older name, as a dictionary.

@@ -273,7 +273,7 @@ pub fn exception(py: Python<'_>, error: &StorageError) -> PyErr {
     let class = match error {
         StorageError::Layout { .. } => "LayoutError",
         StorageError::UnknownDim { .. } | StorageError::RepeatedDim { .. } => "DimensionsError",
-        StorageError::UnknownPreset { .. } => "PresetError",
+        StorageError::UnknownPreset { .. } | StorageError::PresetExists { .. } => "PresetError",
         StorageError::TooLarge { .. }
         | StorageError::Broadcast { .. }
         | StorageError::Shapes { .. } => "ShapeError",

@@ -1,11 +1,11 @@
 //! The keyword arguments of the creation functions: their two sets of names, and what values they take.
 
-use fieldstone_storage::{Dim, Preset};
+use fieldstone_storage::{Dim, Preset, StrideOrder};
 use numpy::{PyArrayDescr, PyArrayDescrMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
-use super::memory;
+use super::{axes, memory};
 use crate::errors::raise;
 
 /// What the user gave, normalised; `None` is "not given".
@@ -299,7 +299,7 @@ pub fn shape(value: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
 }
 
 /// An index into an array, one entry per axis.
-fn entries(value: &Bound<'_, PyAny>, name: &str, what: &str) -> PyResult<Entries> {
+pub fn entries(value: &Bound<'_, PyAny>, name: &str, what: &str) -> PyResult<Entries> {
     items(value, name, "a sequence of integers, one index per axis")?
         .iter()
         .enumerate()
@@ -548,4 +548,40 @@ pub fn check_device(py: Python<'_>, device: Device, asked_by: &str) -> PyResult<
 /// The labels as Python objects.
 pub fn dims_tuple<'py>(py: Python<'py>, dims: &[Dim]) -> PyResult<Bound<'py, PyTuple>> {
     PyTuple::new(py, dims.iter().map(Dim::to_string))
+}
+
+/// Adds a preset to those that `defaults` can name.
+#[pyfunction]
+pub fn register_preset(
+    name: &str,
+    order: &Bound<'_, PyAny>,
+    alignment_size: &Bound<'_, PyAny>,
+    preset_device: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    let py = order.py();
+    let order = match order.extract::<&str>().ok() {
+        Some("C") => StrideOrder::C,
+        Some("F") => StrideOrder::F,
+        _ => {
+            let labels = dims(order, "order")?;
+            let labels: [Dim; 3] = labels.try_into().map_err(|labels: Vec<Dim>| {
+                let message = format!(
+                    "order: expected 'C', 'F', or I, J and K from the largest stride to the smallest, got {}",
+                    axes::show(&labels)
+                );
+                raise(py, "ArgumentValueError", message)
+            })?;
+            StrideOrder::Dims(labels)
+        }
+    };
+    let at = preset_device.map_or(Ok(Device::Host), |value| device(value, "device"))?;
+    let preset = Preset {
+        name: name.to_owned(),
+        order,
+        alignment: boundary(alignment_size, "alignment_size", "bytes")?,
+        device: if at == Device::Host { "cpu" } else { "gpu" },
+    };
+    preset
+        .register()
+        .map_err(|error| memory::exception(py, &error))
 }
