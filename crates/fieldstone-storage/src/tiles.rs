@@ -4,9 +4,12 @@ use crate::copy::{Source, Target, share, streams};
 use crate::loops::{Loop, Nest, runs, turns};
 use crate::simd::{self, Blocks, Kernel};
 
-/// A line of a cache. A tile that is written past the cache is as wide as a line: few rows of the source are then read side by side,
-/// while those of the next tile are fetched ahead.
+/// A line of a cache. A tile that is written past the cache is one or two lines wide: few rows of the source are then read side by
+/// side, while those of the next tile are fetched ahead.
 const LINE: usize = 64;
+
+/// Rows that lie multiples of this many bytes apart fall into one set of the first-level cache, which has no room for many.
+const ALIAS: isize = 2048;
 
 /// Bytes of other tiles along the axis with the target's smallest stride.
 const WIDTH: usize = 256;
@@ -115,7 +118,8 @@ impl Plan {
         };
         let head = if streaming { head / nest.itemsize } else { 0 };
         let width = match b.source.unsigned_abs() < a.source.unsigned_abs() {
-            true if streaming => LINE,
+            true if streaming && a.source % ALIAS == 0 => LINE,
+            true if streaming => 2 * LINE,
             true => WIDTH,
             false => ROW,
         };
@@ -214,6 +218,7 @@ impl Tile<'_> {
                 source: self.a.source,
                 target: self.b.target,
                 skip,
+                ahead: self.a.size as isize * self.a.source,
             };
             let (a, b) = (a as isize, b as isize);
             let from = source.wrapping_offset(a * self.a.source + b * self.b.source);

@@ -50,6 +50,8 @@ pub(crate) struct Blocks {
     pub target: isize,
     /// How many elements of each block along `b` are not written.
     pub skip: usize,
+    /// Bytes from each element of the source to the one that will be read after the last block, or nearby.
+    pub ahead: isize,
 }
 
 /// Transposes blocks from a source to a target. Sources must be readable, targets writable, and both apart.

@@ -174,8 +174,8 @@ macro_rules! transposition {
                         let mut rows = [$load(from.cast()); $lanes];
                         for (n, row) in rows.iter_mut().enumerate() {
                             if STREAM {
-                                // The row as many further on is that of the next tile.
-                                let next = (n + $lanes) as isize * blocks.source;
+                                // The same row of the next tile.
+                                let next = n as isize * blocks.source + blocks.ahead;
                                 _mm_prefetch::<_MM_HINT_T0>(from.wrapping_offset(next).cast());
                             }
                             *row = $load(from.wrapping_offset(n as isize * blocks.source).cast());
