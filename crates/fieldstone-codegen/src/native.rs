@@ -124,6 +124,11 @@ impl Native {
         variants.clone()
     }
 
+    /// The schedule of a variant as text.
+    pub fn schedule(&self, variant: &Variant) -> String {
+        variant.schedule.display(&self.program.stencil).to_string()
+    }
+
     /// The assembly of a variant.
     ///
     /// # Errors

@@ -183,7 +183,7 @@ impl Executor {
             return Err(raise(py, "ArgumentValueError", message));
         }
         let text = |variant: &Arc<Variant>| match form {
-            "schedule" => Ok(variant.schedule.display(&program.stencil).to_string()),
+            "schedule" => Ok(native.schedule(variant)),
             "llvm" => Ok(variant.module.text.clone()),
             _ => py
                 .detach(|| native.assembly(variant))

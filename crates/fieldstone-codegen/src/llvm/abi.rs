@@ -25,7 +25,11 @@ impl Words {
     pub const TILE: usize = 5;
     /// Number of tiles along I, J, K.
     pub const COUNT: usize = 8;
-    const FIELDS: usize = 11;
+    /// Zero, the first level of the domain. It is not a constant in the code: LLVM 22 miscompiles masked stores of narrowed
+    /// integers whose mask it can fold to a single lane, as that of `interval(0, 1)` along a row of levels
+    /// (`tests/backends/test_narrowing.py`).
+    pub const FIRST_LEVEL: usize = 11;
+    const FIELDS: usize = 12;
     /// Words of a field: address of the first point of the domain, strides along I, J, K.
     const FIELD: usize = 4;
 

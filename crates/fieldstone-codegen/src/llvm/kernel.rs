@@ -48,6 +48,7 @@ pub(super) struct Entry {
     pub roles: Option<Roles>,
     pub domain: [String; 3],
     levels: (String, String),
+    first_level: String,
     tile: [String; 3],
     count: [String; 3],
     pub arrays: HashMap<Written, Array>,
@@ -107,6 +108,7 @@ fn entry<'s>(
         roles,
         domain: three(b, Words::DOMAIN),
         levels: (word(b, Words::LEVELS), word(b, Words::LEVELS + 1)),
+        first_level: word(b, Words::FIRST_LEVEL),
         tile: three(b, Words::TILE),
         count: three(b, Words::COUNT),
         arrays: HashMap::new(),
@@ -226,7 +228,7 @@ fn clip_levels(
 
 fn bound(entry: &Entry, b: &mut Builder, bound: Bound) -> String {
     match bound.level {
-        Level::Start => bound.offset.to_string(),
+        Level::Start => b.add(&entry.first_level, bound.offset),
         Level::End => b.add(&entry.domain[2], bound.offset),
     }
 }
