@@ -2,10 +2,11 @@
 
 import sys
 
+from fieldstone import arrays, errors, storage, utils
 from fieldstone._core import __version__
 from fieldstone.threads import num_threads, set_num_threads
 
 if "xarray" in sys.modules:
     from fieldstone import xarray  # noqa: F401 - registers the accessor of DataArrays
 
-__all__ = ["__version__", "num_threads", "set_num_threads"]
+__all__ = ["__version__", "arrays", "errors", "num_threads", "set_num_threads", "storage", "utils"]

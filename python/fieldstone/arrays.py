@@ -16,12 +16,13 @@ Examples
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, SupportsIndex, TypedDict, Unpack
-
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypedDict, Unpack
 
 from fieldstone import _core
 from fieldstone.storage import Dims, Shape
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = [
     "Parameters",

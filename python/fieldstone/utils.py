@@ -6,13 +6,15 @@ These look at any object the way a stencil call does, and are for code that deal
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from fieldstone import _core
 from fieldstone.errors import ArgumentTypeError, GTNoSuchBufferError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = ["as_cupy", "as_numpy", "get_dims", "get_origin"]
 

@@ -6,6 +6,7 @@ use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use fieldstone_storage::Dim;
 
+use super::axes::Points;
 use super::{CpuStorage, Storage, memory, parameters, resolve};
 use crate::errors::raise;
 
@@ -168,16 +169,25 @@ impl Storage {
     /// The compute domain: a view without the halo.
     #[getter]
     fn domain_view<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, CpuStorage>> {
-        let mut view = self.view.clone();
-        let mut axes = self.axes.clone();
+        let mut offset = 0;
+        let mut parts = Vec::with_capacity(self.view.ndim());
         for (axis, &(lower, upper)) in self.axes.halo.iter().enumerate() {
             let size = self.view.shape()[axis];
-            view = view
-                .slice(axis, lower, 1, size - lower - upper)
-                .map_err(|error| memory::exception(py, &error))?;
-            axes.slice(axis, size, lower, 1, size - lower - upper);
+            let len = size - lower - upper;
+            offset += lower as isize * self.view.strides()[axis];
+            parts.push(Some((
+                axis,
+                Points {
+                    size,
+                    start: lower,
+                    step: 1,
+                    len,
+                },
+            )));
         }
-        self.with_view(py, view, axes).into_object(py)
+        let view = self.part(py, &parts, offset)?;
+        self.with_view(py, view, self.axes.select(&parts))
+            .into_object(py)
     }
 
     /// The storage with its axes reversed.

@@ -26,56 +26,50 @@ impl Axes {
         }
     }
 
-    /// Removes an axis at which one index was taken.
-    pub fn drop_axis(&mut self, axis: usize) {
-        if let Some(dims) = &mut self.dims {
-            dims.remove(axis);
+    /// What is left of the axes when of each some points are taken, and new ones of one point are put between them.
+    ///
+    /// New axes lie outermost. Only storages without labels can have them.
+    pub fn select(&self, taken: &[Taken]) -> Self {
+        let mut halo = Vec::with_capacity(taken.len());
+        let mut aligned_index = Vec::with_capacity(taken.len());
+        let mut origin = self
+            .explicit_origin
+            .as_ref()
+            .map(|_| Vec::with_capacity(taken.len()));
+        let mut dims = self.dims.as_ref().map(|_| Vec::with_capacity(taken.len()));
+        let mut order = Vec::with_capacity(taken.len());
+        let mut place_of = vec![None; self.halo.len()];
+        for (place, part) in taken.iter().enumerate() {
+            let Some((axis, points)) = part else {
+                halo.push((0, 0));
+                aligned_index.push(0);
+                origin.iter_mut().for_each(|origin| origin.push(0));
+                order.push(place);
+                continue;
+            };
+            halo.push(points.halo(self.halo[*axis]));
+            aligned_index.push(points.position(self.aligned_index[*axis]));
+            if let (Some(origin), Some(own)) = (&mut origin, &self.explicit_origin) {
+                origin.push(points.position(own[*axis]));
+            }
+            if let (Some(dims), Some(own)) = (&mut dims, &self.dims) {
+                dims.push(own[*axis]);
+            }
+            place_of[*axis] = Some(place);
         }
-        if let Some(origin) = &mut self.explicit_origin {
-            origin.remove(axis);
-        }
-        self.halo.remove(axis);
-        self.aligned_index.remove(axis);
-        let order = self
-            .layout
-            .order()
-            .into_iter()
-            .filter(|&other| other != axis);
-        self.layout = in_order(
-            order
-                .map(|other| if other > axis { other - 1 } else { other })
-                .collect(),
+        order.extend(
+            self.layout
+                .order()
+                .into_iter()
+                .filter_map(|axis| place_of[axis]),
         );
-    }
-
-    /// Adds an axis of one point; only positional storages can, since a new axis has no label.
-    pub fn insert_axis(&mut self, axis: usize) {
-        debug_assert!(self.dims.is_none());
-        if let Some(origin) = &mut self.explicit_origin {
-            origin.insert(axis, 0);
+        Self {
+            dims,
+            halo,
+            explicit_origin: origin,
+            aligned_index,
+            layout: in_order(order),
         }
-        self.halo.insert(axis, (0, 0));
-        self.aligned_index.insert(axis, 0);
-        let order = self.layout.order().into_iter();
-        let moved = order.map(|other| if other >= axis { other + 1 } else { other });
-        self.layout = in_order(std::iter::once(axis).chain(moved).collect());
-    }
-
-    /// Keeps `len` points `start, start + step, ...` of the `size` along an axis: what is left of the halo is what was
-    /// taken of it.
-    pub fn slice(&mut self, axis: usize, size: usize, start: usize, step: isize, len: usize) {
-        let (lower, upper) = self.halo[axis];
-        let before = taken_below(start, step, len, lower);
-        let not_after = taken_below(start, step, len, size - upper);
-        self.halo[axis] = if step > 0 {
-            (before, len - not_after)
-        } else {
-            (len - not_after, before)
-        };
-        if let Some(origin) = &mut self.explicit_origin {
-            origin[axis] = position(start, step, len, origin[axis]);
-        }
-        self.aligned_index[axis] = position(start, step, len, self.aligned_index[axis]);
     }
 
     /// Reorders the axes: new axis `n` is old axis `permutation[n]`.
@@ -110,26 +104,58 @@ fn ranked(ranks: Vec<usize>) -> Layout {
     Layout::new(ranks).unwrap_or_else(|_| Layout::c(ndim))
 }
 
-/// How many of the points `start, start + step, ...` have an index below `bound`.
-fn taken_below(start: usize, step: isize, len: usize, bound: usize) -> usize {
-    let stride = step.unsigned_abs();
-    if len == 0 {
-        0
-    } else if step > 0 {
-        bound.saturating_sub(start).div_ceil(stride).min(len)
-    } else {
-        let last = start - (len - 1) * stride;
-        bound.saturating_sub(last).div_ceil(stride).min(len)
-    }
+/// One axis of a part: an old axis and the points taken of it, or a new axis.
+pub type Taken = Option<(usize, Points)>;
+
+/// The points `start, start + step, ...`, `len` of them, of the `size` along an axis.
+#[derive(Clone, Copy, Debug)]
+pub struct Points {
+    pub size: usize,
+    pub start: usize,
+    pub step: isize,
+    pub len: usize,
 }
 
-/// Where the old index `index` is among the points `start, start + step, ...`; the nearest end if it is outside, the
-/// next point if it was stepped over.
-fn position(start: usize, step: isize, len: usize, index: usize) -> usize {
-    if step > 0 {
-        taken_below(start, step, len, index)
-    } else {
-        len - taken_below(start, step, len, index + 1).min(len)
+impl Points {
+    /// All points of an axis.
+    pub fn all(size: usize) -> Self {
+        Self {
+            size,
+            start: 0,
+            step: 1,
+            len: size,
+        }
+    }
+
+    /// How many of them have an index below `bound`.
+    fn below(self, bound: usize) -> usize {
+        let stride = self.step.unsigned_abs();
+        let first = match self.step {
+            _ if self.len == 0 => return 0,
+            1.. => self.start,
+            _ => self.start - (self.len - 1) * stride,
+        };
+        bound.saturating_sub(first).div_ceil(stride).min(self.len)
+    }
+
+    /// What is left of a halo: what was taken of it.
+    fn halo(self, (lower, upper): (usize, usize)) -> (usize, usize) {
+        let before = self.below(lower);
+        let after = self.len - self.below(self.size - upper);
+        if self.step > 0 {
+            (before, after)
+        } else {
+            (after, before)
+        }
+    }
+
+    /// Where the point at `index` is among them; the nearest end if it is outside, the next if it was stepped over.
+    fn position(self, index: usize) -> usize {
+        if self.step > 0 {
+            self.below(index)
+        } else {
+            self.len - self.below(index + 1)
+        }
     }
 }
 

@@ -3,13 +3,15 @@
 //! Basic keys (integers, slices, `...`, and `None` where axes have no labels) make views; any other key is NumPy's
 //! advanced indexing, which reads a copy as a NumPy array.
 
+use std::ops::Range;
+
 use fieldstone_storage::{Dim, View};
 use numpy::{PyArrayDescrMethods, PyUntypedArray};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyFloat, PyInt, PySlice, PyTuple};
 
-use super::axes::{self, Axes};
+use super::axes::{self, Axes, Points, Taken};
 use super::foreign::{Conversion, Foreign};
 use super::{Storage, memory};
 use crate::errors::raise;
@@ -184,50 +186,76 @@ impl Storage {
                 "an index can only have one ellipsis ('...')",
             ));
         }
-        let mut view = self.view.clone();
-        let mut axes = self.axes.clone();
-        // The axis of the part, and which one of the whole it was.
-        let (mut axis, mut of_whole) = (0, 0);
+        let shape = self.view.shape();
+        let mut parts: Vec<Taken> = Vec::with_capacity(ndim + entries.len() - taken);
+        let mut offset = 0;
+        let mut axis = 0;
+        let whole = |axes: Range<usize>| axes.map(|axis| Some((axis, Points::all(shape[axis]))));
         for entry in entries {
             match entry {
                 Entry::Ellipsis => {
+                    parts.extend(whole(axis..axis + ndim - taken));
                     axis += ndim - taken;
-                    of_whole += ndim - taken;
                 }
                 Entry::Index(index) => {
-                    let index = within(*index, view.shape()[axis], of_whole)?;
-                    of_whole += 1;
-                    view = view
-                        .drop_axis(axis, index)
-                        .map_err(|error| memory::exception(py, &error))?;
-                    axes.drop_axis(axis);
+                    let index = within(*index, shape[axis], axis)?;
+                    offset += index as isize * self.view.strides()[axis];
+                    axis += 1;
                 }
                 Entry::Slice(slice) => {
-                    let size = view.shape()[axis];
+                    let size = shape[axis];
                     let indices = slice.indices(size as isize)?;
                     let len = indices.slicelength;
                     let start = if len == 0 { 0 } else { indices.start as usize };
-                    view = view
-                        .slice(axis, start, indices.step, len)
-                        .map_err(|error| memory::exception(py, &error))?;
-                    axes.slice(axis, size, start, indices.step, len);
+                    offset += start as isize * self.view.strides()[axis];
+                    parts.push(Some((
+                        axis,
+                        Points {
+                            size,
+                            start,
+                            step: indices.step,
+                            len,
+                        },
+                    )));
                     axis += 1;
-                    of_whole += 1;
                 }
                 Entry::NewAxis => {
-                    if axes.dims.is_some() {
+                    if self.axes.dims.is_some() {
                         let message = "a new axis (None) would have no label; use numpy.asarray(storage)[...] instead";
                         return Err(raise(py, "DimensionsError", message));
                     }
-                    view = view
-                        .insert_axis(axis)
-                        .map_err(|error| memory::exception(py, &error))?;
-                    axes.insert_axis(axis);
-                    axis += 1;
+                    parts.push(None);
                 }
             }
         }
-        Ok((view, axes))
+        parts.extend(whole(axis..ndim));
+        Ok((self.part(py, &parts, offset)?, self.axes.select(&parts)))
+    }
+
+    /// The view of the points `parts` of each axis, `offset` bytes from the first element of the whole.
+    pub(super) fn part(&self, py: Python<'_>, parts: &[Taken], offset: isize) -> PyResult<View> {
+        let shape: Vec<usize> = parts
+            .iter()
+            .map(|part| part.map_or(1, |(_, points)| points.len))
+            .collect();
+        let stride = |(axis, points): (usize, Points)| {
+            let stride = self.view.strides()[axis];
+            // One point has no next; a step too far for memory would overflow.
+            if points.len > 1 {
+                stride * points.step
+            } else {
+                stride
+            }
+        };
+        let strides = parts.iter().map(|part| part.map_or(0, stride)).collect();
+        let pointer = match shape.contains(&0) {
+            true => self.view.pointer(),
+            false => self.view.pointer().wrapping_offset(offset),
+        };
+        let owner = self.view.owner().cloned();
+        // SAFETY: every element is one of the whole's, since the points are on its axes, and the owner is the same.
+        unsafe { View::new(pointer, shape, strides, self.view.itemsize(), owner) }
+            .map_err(|error| memory::exception(py, &error))
     }
 
     /// Writes `value` to a part of this storage.

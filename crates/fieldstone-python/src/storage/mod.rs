@@ -19,6 +19,7 @@ mod ufunc;
 
 use fieldstone_storage::{Dim, Layout, View};
 use numpy::PyArrayDescr;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 
 use self::axes::Axes;
@@ -41,6 +42,16 @@ pub struct Storage {
 /// A storage in host memory.
 #[pyclass(extends = Storage, weakref, name = "CPUStorage", module = "fieldstone.storage")]
 pub struct CpuStorage;
+
+#[pymethods]
+impl Storage {
+    // Without its counterpart that clears: memory must not go before the storage does, and whatever else is in a cycle can
+    // be cleared.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.dtype)?;
+        visit.call(&self.keeper)
+    }
+}
 
 impl Storage {
     /// The memory: address, shape and strides in bytes.

@@ -7,6 +7,7 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 
 use super::operand::{Operand, operands};
 use crate::errors::raise;
+use crate::storage::axes::{Points, Taken};
 use crate::storage::foreign::Foreign;
 use crate::storage::resolve::Resolved;
 use crate::storage::{CpuStorage, axes, memory};
@@ -127,19 +128,16 @@ fn reduced<'py>(
     gone: &[usize],
     keepdims: bool,
 ) -> PyResult<Bound<'py, CpuStorage>> {
-    let mut axes = source.axes.clone();
-    for axis in (0..source.view.ndim())
-        .rev()
-        .filter(|axis| gone.contains(axis))
-    {
-        if keepdims {
-            axes.halo[axis] = (0, 0);
-            axes.aligned_index[axis] = 0;
-            if let Some(origin) = &mut axes.explicit_origin {
-                origin[axis] = 0;
-            }
-        } else {
-            axes.drop_axis(axis);
+    let parts: Vec<Taken> = (0..source.view.ndim())
+        .filter(|axis| keepdims || !gone.contains(axis))
+        .map(|axis| Some((axis, Points::all(source.view.shape()[axis]))))
+        .collect();
+    let mut axes = source.axes.select(&parts);
+    for &axis in gone.iter().filter(|_| keepdims) {
+        axes.halo[axis] = (0, 0);
+        axes.aligned_index[axis] = 0;
+        if let Some(origin) = &mut axes.explicit_origin {
+            origin[axis] = 0;
         }
     }
     let resolved = Resolved {
