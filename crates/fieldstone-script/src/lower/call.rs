@@ -65,7 +65,7 @@ impl Lowering<'_> {
     pub(super) fn compile_assert(&mut self, call: &ExprCall) -> bool {
         let is_assert = crate::names::path(&call.func).is_some()
             && matches!(
-                self.meaning_of_callee(call),
+                self.callee(call),
                 Some(Value::Keyword(Keyword::CompileAssert))
             );
         if !is_assert {
@@ -81,7 +81,8 @@ impl Lowering<'_> {
         true
     }
 
-    fn meaning_of_callee(&self, call: &ExprCall) -> Option<Value> {
+    /// What is called, without a complaint where it means nothing.
+    pub(super) fn callee(&self, call: &ExprCall) -> Option<Value> {
         let (path, root) = crate::names::path(&call.func)?;
         let frame = self.frame();
         if frame.locals.contains_key(root) {
@@ -160,6 +161,7 @@ impl Lowering<'_> {
     ) -> Result<ir::Expr, Reported> {
         let name = builtin.name();
         self.no_keywords(call, name)?;
+        self.no_star(call)?;
         if call.arguments.args.len() < 2 {
             return Err(self.report(
                 rule::ARGUMENTS
@@ -197,6 +199,7 @@ impl Lowering<'_> {
         span: Span,
     ) -> Result<[&'a Expr; N], Reported> {
         self.no_keywords(call, name)?;
+        self.no_star(call)?;
         let arguments: Vec<&Expr> = call.arguments.args.iter().collect();
         let given = arguments.len();
         arguments.try_into().map_err(|_| {
@@ -205,6 +208,18 @@ impl Lowering<'_> {
                 rule::ARGUMENTS.at(span, format!("`{name}` takes {N} {plural}, {given} given")),
             )
         })
+    }
+
+    fn no_star(&mut self, call: &ExprCall) -> Result<(), Reported> {
+        match call
+            .arguments
+            .args
+            .iter()
+            .find(|argument| matches!(argument, Expr::Starred(_)))
+        {
+            None => Ok(()),
+            Some(starred) => self.expression(starred).map(|_| ()),
+        }
     }
 
     fn no_keywords(&mut self, call: &ExprCall, name: &str) -> Result<(), Reported> {

@@ -1,14 +1,15 @@
 //! `with computation(…), interval(…)`.
 
 use fieldstone_stencil::ir::{Computation, Literal, Order, Section};
-use fieldstone_stencil::{Bound, Interval, Level, Span};
+use fieldstone_stencil::{Bound, Diagnostic, Interval, Level, Span};
 use ruff_python_ast::{Expr, ExprCall, Stmt, StmtFunctionDef, StmtIf, StmtWith};
 use ruff_text_size::Ranged;
 
+use super::name::Meaning;
 use super::{Lowering, Reported};
 use crate::definition::Value;
 use crate::keyword::Keyword;
-use crate::{constant, rule};
+use crate::{constant, rule, suggest};
 
 const FORM: &str = "write `with computation(PARALLEL), interval(...):`";
 
@@ -49,12 +50,26 @@ impl Lowering<'_> {
                 other if self.declaration(other) => {}
                 other => {
                     let span = self.span(other);
-                    self.report(
-                        rule::OUTSIDE_COMPUTATION
-                            .at(span, "a statement stands outside of every computation")
-                            .with_help(format!("{FORM} above it and indent it")),
-                    );
+                    let diagnostic = rule::OUTSIDE_COMPUTATION
+                        .at(span, "a statement stands outside of every computation")
+                        .with_help(format!("{FORM} above it and indent it"));
+                    self.misplaced(other, diagnostic);
                 }
+            }
+        }
+    }
+
+    /// Reports a statement that does not belong where it stands, or nowhere.
+    fn misplaced(&mut self, statement: &Stmt, diagnostic: Diagnostic) {
+        match statement {
+            Stmt::Assign(_) | Stmt::AugAssign(_) | Stmt::AnnAssign(_) => {
+                self.report(diagnostic);
+            }
+            Stmt::Return(statement) => {
+                let _: Result<(), Reported> = self.result(statement);
+            }
+            other => {
+                self.foreign_statement(other);
             }
         }
     }
@@ -184,12 +199,13 @@ impl Lowering<'_> {
                 other if self.declaration(other) => {}
                 other => {
                     let span = self.span(other);
-                    self.report(
-                        rule::OUTSIDE_COMPUTATION
-                            .at(span, "a statement stands outside of every interval")
-                            .with_secondary(header, "this computation says nothing about levels")
-                            .with_help("add an interval to the computation, `interval(...)` for all levels"),
-                    );
+                    let diagnostic = rule::OUTSIDE_COMPUTATION
+                        .at(span, "a statement stands outside of every interval")
+                        .with_secondary(header, "this computation says nothing about levels")
+                        .with_help(
+                            "add an interval to the computation, `interval(...)` for all levels",
+                        );
+                    self.misplaced(other, diagnostic);
                 }
             }
         }
@@ -226,6 +242,14 @@ impl Lowering<'_> {
             if let Err(reported) = self.item(&item.context_expr, &mut items) {
                 result = Err(reported);
             }
+            if let Some(name) = &item.optional_vars {
+                let span = self.span(name.as_ref());
+                result = Err(self.report(
+                    rule::WITH
+                        .at(span, "`as` means nothing here")
+                        .with_help("remove it"),
+                ));
+            }
         }
         result.map(|()| items)
     }
@@ -233,8 +257,8 @@ impl Lowering<'_> {
     fn item(&mut self, item: &Expr, items: &mut Items) -> Result<(), Reported> {
         let span = self.span(item);
         let keyword = match item {
-            Expr::Call(call) => match self.resolve(&call.func)? {
-                super::name::Meaning::Value(Value::Keyword(keyword)) => Some((keyword, call)),
+            Expr::Call(call) => match self.callee(call) {
+                Some(Value::Keyword(keyword)) => Some((keyword, call)),
                 _ => None,
             },
             _ => None,
@@ -259,21 +283,32 @@ impl Lowering<'_> {
             Some((Keyword::Horizontal, _)) => {
                 Err(self.report(rule::REGION.at(span, "horizontal regions are not supported yet")))
             }
-            _ => Err(self.report(
-                rule::WITH
-                    .at(span, "this is neither `computation(…)` nor `interval(…)`")
-                    .with_help(FORM),
-            )),
+            _ => {
+                let name = match item {
+                    Expr::Call(call) => &self.text()[call.func.range()],
+                    other => &self.text()[other.range()],
+                };
+                let help = match suggest::closest(
+                    name,
+                    ["computation", "interval", "horizontal"].into_iter(),
+                ) {
+                    Some(close) => format!("did you mean `{close}(…)`?"),
+                    None => FORM.to_string(),
+                };
+                Err(self.report(
+                    rule::WITH
+                        .at(span, "this is neither `computation(…)` nor `interval(…)`")
+                        .with_help(help),
+                ))
+            }
         }
     }
 
     fn order(&mut self, call: &ExprCall) -> Result<Order, Reported> {
         let help =
             "write `computation(PARALLEL)`, `computation(FORWARD)` or `computation(BACKWARD)`";
-        let (argument, rest) = match call.arguments.args.split_first() {
-            Some((argument, rest)) if rest.is_empty() && call.arguments.keywords.is_empty() => {
-                (argument, rest)
-            }
+        let argument = match call.arguments.args.as_ref() {
+            [argument] if call.arguments.keywords.is_empty() => argument,
             _ => {
                 let span = self.span(call);
                 return Err(self.report(
@@ -283,9 +318,12 @@ impl Lowering<'_> {
                 ));
             }
         };
-        debug_assert!(rest.is_empty());
-        match self.resolve(argument)? {
-            super::name::Meaning::Value(Value::Keyword(Keyword::Order(order))) => Ok(order),
+        let meaning = match crate::names::path(argument) {
+            Some(_) => Some(self.resolve(argument)?),
+            None => None,
+        };
+        match meaning {
+            Some(Meaning::Value(Value::Keyword(Keyword::Order(order)))) => Ok(order),
             _ => {
                 let span = self.span(argument);
                 Err(self.report(

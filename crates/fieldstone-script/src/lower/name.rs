@@ -10,7 +10,7 @@ use crate::keyword::Keyword;
 use crate::{names, rule, suggest};
 
 /// Names of Python that people write in a stencil.
-const PYTHON: [&str; 26] = [
+const PYTHON: [&str; 27] = [
     "all",
     "any",
     "callable",
@@ -25,6 +25,7 @@ const PYTHON: [&str; 26] = [
     "len",
     "list",
     "map",
+    "open",
     "print",
     "range",
     "repr",

@@ -45,7 +45,7 @@ impl Lowering<'_> {
         };
     }
 
-    fn foreign_statement(&mut self, statement: &Stmt) -> Reported {
+    pub(super) fn foreign_statement(&mut self, statement: &Stmt) -> Reported {
         let span = self.span(statement);
         let keyword = |length: u32| Span {
             end: span.start + length,
@@ -586,7 +586,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn result(&mut self, statement: &StmtReturn) -> Result<(), Reported> {
+    pub(super) fn result(&mut self, statement: &StmtReturn) -> Result<(), Reported> {
         let span = self.span(statement);
         if self.frame().function.is_none() {
             return Err(self.report(

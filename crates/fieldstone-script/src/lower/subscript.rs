@@ -132,6 +132,13 @@ impl Lowering<'_> {
         {
             return self.axis_offsets(axes, elements);
         }
+        if let Some(slice) = elements
+            .iter()
+            .find(|element| matches!(element, Expr::Slice(_)))
+        {
+            // A slice says more about the mistake than the number of offsets does.
+            return self.distance(Axis::I, slice).map(|_| Offset::ZERO);
+        }
         if elements.len() != axes.len() {
             let span = self.span(slice.range());
             let text = &self.text()[subscript.value.range()];

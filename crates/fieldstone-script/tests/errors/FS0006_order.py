@@ -3,3 +3,5 @@ def copy(inp: Field[float], out: Field[float]):
         out = inp
     with computation(PARALLEL, FORWARD), interval(...):
         out = inp
+    with computation("PARALLEL"), interval(...):
+        out = inp

@@ -69,7 +69,7 @@ fn snippet(output: &mut String, lines: &BTreeMap<u32, Line<'_>>, width: usize) {
             *output += &format!("\n{:width$}...", "");
         }
         previous = Some(*number);
-        *output += &format!("\n{number:>width$} | {}", line.text);
+        *output += format!("\n{number:>width$} | {}", line.text).trim_end();
         let mut rest = line.marks.as_slice();
         while let Some((first, others)) = rest.split_first() {
             let mut row = String::new();
