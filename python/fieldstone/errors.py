@@ -18,6 +18,10 @@ class GTScriptError(FieldstoneError):
 
     diagnostics: list[dict[str, object]]
 
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)
+        self.diagnostics = []
+
 
 class GTScriptSyntaxError(GTScriptError):
     """The text is not gtscript."""

@@ -39,7 +39,7 @@ fn parallel_k(stencil: &Stencil, computation: &Computation, diagnostics: &mut Ve
             if !seen.insert(access.span) {
                 return;
             }
-            let name = stencil.target_name(access.target);
+            let name = stencil.source_name(access.target);
             diagnostics.push(
                 rule::PARALLEL_K_RACE
                     .at(access.span, format!("`{name}` is read at another level of the parallel computation that writes it"))

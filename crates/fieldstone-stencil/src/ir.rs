@@ -400,6 +400,19 @@ impl Builtin {
     }
 }
 
+impl Temporary {
+    /// The name it has in the source: without what makes names of inlined functions unique.
+    pub fn source_name(&self) -> &str {
+        let name = self.name.rsplit('.').next().unwrap_or_default();
+        name.split('@').next().unwrap_or_default()
+    }
+
+    /// Whether it belongs to a function that was inlined, or to nothing the source names.
+    pub fn is_inlined(&self) -> bool {
+        self.name.contains('@')
+    }
+}
+
 impl Stencil {
     /// A field by id.
     pub fn field(&self, id: FieldId) -> &Field {
@@ -416,11 +429,19 @@ impl Stencil {
         &self.temporaries[id.0 as usize]
     }
 
-    /// The name a target has in the source.
+    /// The name a target has in the IR, which nothing else has.
     pub fn target_name(&self, target: Target) -> &str {
         match target {
             Target::Field(id) => &self.field(id).name,
             Target::Temp(id) => &self.temporary(id).name,
+        }
+    }
+
+    /// The name a target has in the source; several temporaries may have the same.
+    pub fn source_name(&self, target: Target) -> &str {
+        match target {
+            Target::Field(id) => &self.field(id).name,
+            Target::Temp(id) => self.temporary(id).source_name(),
         }
     }
 

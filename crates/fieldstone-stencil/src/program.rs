@@ -68,7 +68,7 @@ fn malformed(error: crate::verify::VerifyError) -> Vec<Diagnostic> {
             MALFORMED,
             Category::Unsupported,
             error.span.unwrap_or_default(),
-            format!("This stencil's internal form is broken: {error}"),
+            format!("this stencil's internal form is broken: {error}"),
         )
         .with_help("this is a bug in fieldstone; please report it with the stencil"),
     ]

@@ -583,12 +583,15 @@ fn unknown_type(stencil: &Stencil, n: usize, value: Span) -> Diagnostic {
         UNKNOWN_TYPE,
         Category::DataType,
         value,
-        format!("The type of `{}` cannot be found", temporary.name),
+        format!("the type of `{}` cannot be found", temporary.source_name()),
     )
-    .with_label(format!("this is computed from `{}` itself", temporary.name))
+    .with_label(format!(
+        "this is computed from `{}` itself",
+        temporary.source_name()
+    ))
     .with_help(format!(
         "annotate it where it is first assigned, as in `{}: Field[float] = 0.0`",
-        temporary.name
+        temporary.source_name()
     ))
 }
 
@@ -758,7 +761,7 @@ fn condition(expr: Typed) -> Result<Expr, Box<Diagnostic>> {
             CONDITION,
             Category::DataType,
             span,
-            "A condition must be a boolean",
+            "a condition must be a boolean",
         )
         .with_label(format!("this is {}", ty.describe()))
         .with_help("compare it with something, as in `x != 0`")
@@ -974,7 +977,7 @@ fn misfit(reason: Misfit, op: &str, span: Span, operands: &[(&Expr, Ty)]) -> Box
         ),
         Misfit::NegativePower => (
             NEGATIVE_POWER,
-            "An integer has no negative powers".to_string(),
+            "an integer has no negative powers".to_string(),
             "convert it to a real number first, as in `float(n) ** -2`",
         ),
     };
@@ -1011,7 +1014,7 @@ fn reject_deep(mut stencil: Stencil, errors: &mut Vec<Diagnostic>) -> Stencil {
                 } => {
                     reject_deep_expr(condition, errors);
                     if depth >= MAX_DEPTH {
-                        errors.push(too_deep(span, "This `if` is nested"));
+                        errors.push(too_deep(span, "this `if` is nested"));
                         continue;
                     }
                     let inner = then.iter_mut().chain(orelse);
@@ -1033,7 +1036,7 @@ fn reject_deep_expr(expr: &mut Expr, errors: &mut Vec<Diagnostic>) {
     if deepest <= MAX_DEPTH {
         return;
     }
-    errors.push(too_deep(expr.span, "This expression is nested"));
+    errors.push(too_deep(expr.span, "this expression is nested"));
     // Dropped piece by piece, for the destructor of a tree recurses.
     let nothing = || ExprKind::Literal(Literal::Bool(false));
     let mut todo = vec![std::mem::replace(&mut expr.kind, nothing())];

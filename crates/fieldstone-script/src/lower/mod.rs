@@ -327,13 +327,8 @@ impl Lowering<'_> {
         let Some(kept) = self.mask.partial.get(&access.target).copied() else {
             return;
         };
-        let local = self
-            .stencil
-            .target_name(access.target)
-            .rsplit('.')
-            .next()
-            .unwrap_or_default();
-        let needed = self.stencil.target_name(kept.needed);
+        let local = self.stencil.source_name(access.target);
+        let needed = self.stencil.source_name(kept.needed);
         let diagnostic = rule::MASKED_OFFSET_READ
             .at(
                 access.span,

@@ -1,5 +1,7 @@
 //! Reads and writes, and those that have no defined order.
 
+use std::collections::HashSet;
+
 use super::{
     AMBIGUOUS_WRITE, CONDITIONAL_NEIGHBOUR, NO_OUTPUT, SELF_ASSIGNMENT, UNREAD_TEMPORARY,
     UNUSED_PARAMETER,
@@ -164,7 +166,7 @@ fn check_statement(
 }
 
 fn self_assignment(stencil: &Stencil, target: Target, written: Span, read: Span) -> Diagnostic {
-    let name = stencil.target_name(target);
+    let name = stencil.source_name(target);
     Diagnostic::error(
         SELF_ASSIGNMENT,
         Category::Definition,
@@ -220,13 +222,13 @@ fn ambiguous_write(
 /// An `if` that still has to be split, see [`crate::branches`].
 fn check_conditional(stencil: &Stencil, order: Order, stmt: &Stmt) -> Option<Diagnostic> {
     let (target, read, written) = conditional_neighbour(stencil, order, stmt)?;
-    let name = stencil.target_name(target);
+    let name = stencil.source_name(target);
     Some(
         Diagnostic::error(
             CONDITIONAL_NEIGHBOUR,
             Category::Unsupported,
             read,
-            format!("Neighbours of `{name}` are read by the `if` that assigns it"),
+            format!("neighbours of `{name}` are read by the `if` that assigns it"),
         )
         .with_secondary(written, "assigned here")
         .with_help("assign the condition to a temporary and use one `if` for each assignment"),
@@ -285,26 +287,11 @@ pub fn unused(stencil: &Stencil, places: &[Place]) -> Vec<Diagnostic> {
             warnings.push(warning(
                 UNUSED_PARAMETER,
                 span,
-                format!("The parameter `{name}` is not used"),
+                format!("the parameter `{name}` is not used"),
             ));
         }
     }
-    let assigned: Vec<bool> = assigned_temporaries(stencil, places);
-    for (n, temporary) in stencil.temporaries.iter().enumerate() {
-        if !read[n] && assigned[n] {
-            let name = &temporary.name;
-            let mut found = warning(
-                UNREAD_TEMPORARY,
-                temporary.span,
-                format!("`{name}` is assigned but never read"),
-            )
-            .with_label("a temporary: no parameter has this name");
-            if let Some(similar) = similar_field(stencil, name) {
-                found = found.with_help(format!("did you mean `{similar}`?"));
-            }
-            warnings.push(found);
-        }
-    }
+    warnings.extend(unread(stencil, places, &read));
     if !output {
         let span = stencil
             .computations
@@ -318,6 +305,40 @@ pub fn unused(stencil: &Stencil, places: &[Place]) -> Vec<Diagnostic> {
             )
             .with_help("assign the result to a field of the signature"),
         );
+    }
+    warnings
+}
+
+/// Warnings for temporaries that are assigned and not read. A name that starts with `_` says that this is meant; a name of a
+/// function is used if any of its calls uses it.
+fn unread(stencil: &Stencil, places: &[Place], read: &[bool]) -> Vec<Diagnostic> {
+    let assigned = assigned_temporaries(stencil, places);
+    let temporaries = || stencil.temporaries.iter().enumerate();
+    let mut done: HashSet<Span> = temporaries()
+        .filter(|(n, temporary)| read[*n] && temporary.is_inlined())
+        .map(|(_, temporary)| temporary.span)
+        .collect();
+    let mut warnings = Vec::new();
+    for (n, temporary) in temporaries() {
+        let name = temporary.source_name();
+        if read[n] || !assigned[n] || name.starts_with('_') {
+            continue;
+        }
+        if temporary.is_inlined() && !done.insert(temporary.span) {
+            continue;
+        }
+        let mut found = warning(
+            UNREAD_TEMPORARY,
+            temporary.span,
+            format!("`{name}` is assigned but never read"),
+        );
+        if !temporary.is_inlined() {
+            found = found.with_label("a temporary: no parameter has this name");
+            if let Some(similar) = similar_field(stencil, name) {
+                found = found.with_help(format!("did you mean `{similar}`?"));
+            }
+        }
+        warnings.push(found);
     }
     warnings
 }

@@ -199,7 +199,7 @@ fn growing(stencil: &Stencil, places: &[Place], order: Order) -> Diagnostic {
     let culprit = (places.iter().filter(reads).filter(sideways).find(carried))
         .or_else(|| places.iter().filter(reads).find(sideways))
         .unwrap_or(&places[0]);
-    let name = stencil.target_name(culprit.target);
+    let name = stencil.source_name(culprit.target);
     let mut error = Diagnostic::error(
         GROWING_EXTENT,
         Category::Definition,

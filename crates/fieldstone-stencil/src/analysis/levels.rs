@@ -89,10 +89,10 @@ pub fn check_distances(stencil: &Stencil, places: &[Place]) -> Vec<Diagnostic> {
             let Interval { start, end } = section.interval;
             start.offset.unsigned_abs().max(end.offset.unsigned_abs()) > FARTHEST
         })
-        .map(|section| too_far(section.span, "This interval's bounds are too large"));
+        .map(|section| too_far(section.span, "this interval's bounds are too large"));
     let offsets = (places.iter())
         .filter(|place| place.offset.0.iter().any(|n| n.unsigned_abs() > FARTHEST))
-        .map(|place| too_far(place.span, "This offset is too large"));
+        .map(|place| too_far(place.span, "this offset is too large"));
     bounds.chain(offsets).collect()
 }
 
@@ -141,7 +141,7 @@ pub fn check_overlap(stencil: &Stencil) -> Vec<Diagnostic> {
                         OVERLAP,
                         Category::Definition,
                         second.span,
-                        "Intervals of one computation overlap",
+                        "intervals of one computation overlap",
                     )
                     .with_label(format!("this covers {}", describe_range(b, levels)))
                     .with_secondary(
@@ -411,7 +411,7 @@ impl Check<'_> {
 
     fn unwritten(&self, id: TempId, span: Span, level: i64, written: &Levels) -> Diagnostic {
         let temporary = self.stencil.temporary(id);
-        let name = &temporary.name;
+        let name = temporary.source_name();
         if written.0.is_empty() {
             return Diagnostic::error(
                 READ_BEFORE_WRITE,

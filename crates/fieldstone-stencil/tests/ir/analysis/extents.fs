@@ -93,7 +93,7 @@ stencil surface {
     interval 0..1 {
       total = 0
     }
-    interval 0..end {     # error FS0402: Intervals of one computation overlap
+    interval 0..end {     # error FS0402: intervals of one computation overlap
       total = (total + (f * height))
     }
   }

@@ -80,7 +80,7 @@ stencil overlap {
     interval end-1..end {
       a = 2
     }
-    interval 1..end-1 {           # error FS0402: Intervals of one computation overlap
+    interval 1..end-1 {           # error FS0402: intervals of one computation overlap
       a = 3
     }
   }
@@ -90,8 +90,8 @@ stencil too_far {
   field a: float64[IJK]
   field b: float64[IJK]
   parallel {
-    interval 0..100000 {          # error FS0407: This interval's bounds are too large
-      a = b[2147483647, 0, 0]     # error FS0407: This offset is too large
+    interval 0..100000 {          # error FS0407: this interval's bounds are too large
+      a = b[2147483647, 0, 0]     # error FS0407: this offset is too large
     }
   }
 }

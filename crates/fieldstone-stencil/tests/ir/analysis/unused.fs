@@ -1,7 +1,7 @@
 stencil misspelt {
   field temperature: float64[IJK]
-  field tendency: float64[IJK]    # warning FS0420: The parameter `tendency` is not used
-  scalar dt: float64              # warning FS0420: The parameter `dt` is not used
+  field tendency: float64[IJK]    # warning FS0420: the parameter `tendency` is not used
+  scalar dt: float64              # warning FS0420: the parameter `dt` is not used
   temp tendecny                   # warning FS0421: `tendecny` is assigned but never read
   temp unrelated                  # warning FS0421: `unrelated` is assigned but never read
   parallel {                      # warning FS0422: `misspelt` assigns none of its fields

@@ -65,7 +65,7 @@ stencil bits {
       l = (l | u)           # error FS0301: `|` has operands without a common integer type
       l = (i ^ l)
       i = (i >> 1)
-      i = (i ** -1)         # error FS0305: An integer has no negative powers
+      i = (i ** -1)         # error FS0305: an integer has no negative powers
     }
   }
 }
@@ -77,13 +77,13 @@ stencil truth {
   field f: float64[IJK]
   parallel {
     interval 0..end {
-      if f {                # error FS0303: A condition must be a boolean
+      if f {                # error FS0303: a condition must be a boolean
         f = 0.0
       }
       if 1 {
         f = 0
       }
-      f = select(i, f, f)   # error FS0303: A condition must be a boolean
+      f = select(i, f, f)   # error FS0303: a condition must be a boolean
       m = not(i)            # error FS0302: `not` needs booleans
       m = (m and f)         # error FS0302: `and` needs booleans
       m = (i or m)          # error FS0302: `or` needs booleans

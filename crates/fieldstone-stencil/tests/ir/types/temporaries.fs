@@ -67,8 +67,8 @@ stencil unknown {
   temp b
   parallel {
     interval 0..end {
-      a = b                 # error FS0306: The type of `a` cannot be found
-      b = a                 # error FS0306: The type of `b` cannot be found
+      a = b                 # error FS0306: the type of `a` cannot be found
+      b = a                 # error FS0306: the type of `b` cannot be found
       f = a
     }
   }
