@@ -6,19 +6,23 @@ import argparse
 import json
 from pathlib import Path
 
-from benches import diffusion, machine
+from benches import diffusion, machine, threads
 
 
 def main() -> None:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(prog="python -m benches", description=__doc__)
     parser.add_argument("--rounds", type=int, default=25, help="timed calls of each contender (default %(default)s)")
+    parser.add_argument(
+        "--threads", type=int, default=threads.available(), help="threads of each (default %(default)s)"
+    )
     parser.add_argument("--quick", action="store_true", help="the smallest grid only")
     parser.add_argument("--markdown", action="store_true", help="print the tables as docs/performance.md has them")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results" / "diffusion.json")
     arguments = parser.parse_args()
 
-    described = machine.describe()
+    threads.limit(arguments.threads)
+    described = machine.describe() | {"threads": str(arguments.threads)}
     print(", ".join(f"{key} {value}" for key, value in described.items()), end="\n\n")
     sizes = diffusion.SIZES[:1] if arguments.quick else diffusion.SIZES
     results = []

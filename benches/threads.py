@@ -1,0 +1,26 @@
+"""One number of threads for all contenders."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+
+import fieldstone
+from benches import native
+
+
+def available() -> int:
+    """Return the number of cores this process may run on."""
+    return len(os.sched_getaffinity(0))
+
+
+def limit(threads: int) -> None:
+    """Let fieldstone, OpenMP and Numba use this many threads from now on."""
+    fieldstone.set_num_threads(threads)
+    library = native.build()
+    if library is not None:
+        library.omp_set_num_threads(threads)
+    if importlib.util.find_spec("numba") is not None:
+        import numba
+
+        numba.set_num_threads(threads)
