@@ -14,7 +14,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benches", description=__doc__)
     parser.add_argument("--rounds", type=int, default=25, help="timed calls of each contender (default %(default)s)")
     parser.add_argument(
-        "--threads", type=int, default=threads.available(), help="threads of each (default %(default)s)"
+        "--threads", type=int, default=threads.available(), help="of each contender (default %(default)s)"
     )
     parser.add_argument("--quick", action="store_true", help="the smallest grid only")
     parser.add_argument("--markdown", action="store_true", help="print the tables as docs/performance.md has them")

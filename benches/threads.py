@@ -17,10 +17,11 @@ def available() -> int:
 def limit(threads: int) -> None:
     """Let fieldstone, OpenMP and Numba use this many threads from now on."""
     fieldstone.set_num_threads(threads)
-    library = native.build()
-    if library is not None:
-        library.omp_set_num_threads(threads)
     if importlib.util.find_spec("numba") is not None:
         import numba
 
         numba.set_num_threads(threads)
+    library = native.build()
+    if library is not None:
+        # After Numba, which may start OpenMP's threads and sets their number then.
+        library.omp_set_num_threads(threads)
