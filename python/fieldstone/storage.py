@@ -76,19 +76,23 @@ class Parameters(TypedDict, total=False):
         smallest. A callable is called with the labels and returns the layout. Fallback: C order.
     managed : {None, False, "gt4py", "cuda"}
         Who keeps the copies on host and device equal; has no effect on storages in host memory.
-    alignment : int
-        First draft of `alignment_size`, in elements.
-    axes : str or sequence of str
-        First draft of `dims`. A shape and an origin of three entries for I, J and K are then reduced to the axes given.
     default_origin : sequence of int
         Where the compute domain begins in a call that does not say otherwise. Also `aligned_index` and the lower halo,
         if those are not given.
+    alignment : int
+        `alignment_size` in elements.
+    axes : str or sequence of str
+        `dims`. A shape and an origin of three entries for I, J and K are reduced to the axes given.
     default_parameters : str
-        First draft of `defaults`.
+        `defaults`.
     gpu : bool
-        First draft of `device`.
+        True for the `device` ``"gpu"``, False for ``"cpu"``.
     layout_map : sequence of int or callable
-        First draft of `layout`; a callable is called with the number of axes.
+        `layout`; a callable is called with the number of axes.
+
+    Notes
+    -----
+    The last five are the names that the first draft of GDP 3 has. Giving both names of a parameter is an error.
 
     Raises
     ------
@@ -171,7 +175,7 @@ def full(
     dtype : dtype_like, default float64
         Type of the elements. A pair such as ``(float, (3,))`` adds data dimensions to the shape.
     value : number
-        First draft of `fill_value`.
+        The name of `fill_value` in the first draft of GDP 3.
     **parameters
         See `Parameters`.
     """
@@ -237,7 +241,7 @@ def full_like(
     dtype : dtype_like, optional
         Type of the elements; that of `data` if not given.
     value : number
-        First draft of `fill_value`.
+        The name of `fill_value` in the first draft of GDP 3.
     **parameters
         See `Parameters`.
     """

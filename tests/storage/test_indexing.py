@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fieldstone import errors, storage
 from fieldstone.storage import CPUStorage, Storage
 
-from .strategies import basic_keys, storages
+from .strategies import basic_keys, slices, storages
 
 
 @given(st.data())
@@ -55,6 +55,34 @@ def test_halos_follow_slices(data: st.DataObject) -> None:
     np.testing.assert_array_equal(domain, expected)
     assert part.dims == field.dims
     np.testing.assert_array_equal(part.domain_view.to_numpy().ravel(), part.to_numpy()[expected])
+
+
+@given(st.data())
+def test_views_of_views(data: st.DataObject) -> None:
+    """What a storage says of its memory stays true of every view of a view."""
+    field = data.draw(storages(dtype=np.int32))
+    array = field.to_numpy()
+    for _ in range(4):
+        if data.draw(st.booleans()):
+            order = data.draw(st.permutations(range(field.ndim)))
+            field, array = field.transpose(order), array.transpose(order)
+        elif data.draw(st.booleans()):
+            key = tuple(slice(low, size - up) for (low, up), size in zip(field.halo, field.shape, strict=True))
+            field, array = field.domain_view, array[key]
+        else:
+            key = (..., *data.draw(st.tuples(*map(slices, field.shape))))
+            if field.ndim and field.shape[0] and data.draw(st.booleans()):
+                key = (data.draw(st.integers(0, field.shape[0] - 1)), *key[2:], ...)
+            field, array = field[key], array[key]
+        np.testing.assert_array_equal(field.to_numpy(), array)
+        assert all(low + up <= size for (low, up), size in zip(field.halo, field.shape, strict=True))
+        assert all(index <= size for index, size in zip(field.aligned_index, field.shape, strict=True))
+        assert sorted(field.layout) == list(range(field.ndim))
+        if field.size:
+            offset = sum(index * stride for index, stride in zip(field.aligned_index, field.strides, strict=True))
+            assert (field.__array_interface__["data"][0] + offset) % field.alignment_size == 0
+            wide = [abs(field.strides[axis]) for axis in np.argsort(field.layout) if field.shape[axis] > 1]
+            assert wide == sorted(wide, reverse=True)
 
 
 def test_integers_drop_labels_and_halo() -> None:

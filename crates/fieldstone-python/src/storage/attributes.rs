@@ -262,13 +262,15 @@ impl Storage {
 
     /// Copies the host memory to the device if it is newer; does nothing where there is one copy only.
     #[pyo3(signature = (*, force=false))]
-    #[allow(unused_variables)]
-    fn host_to_device(&self, force: bool) {}
+    fn host_to_device(&self, force: bool) {
+        let _ = force;
+    }
 
     /// Copies the device memory to the host if it is newer; does nothing where there is one copy only.
     #[pyo3(signature = (*, force=false))]
-    #[allow(unused_variables)]
-    fn device_to_host(&self, force: bool) {}
+    fn device_to_host(&self, force: bool) {
+        let _ = force;
+    }
 
     /// Makes host and device memory equal; does nothing where there is one copy only.
     fn synchronize(&self) {}

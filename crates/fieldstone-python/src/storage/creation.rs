@@ -153,7 +153,10 @@ fn one_value<'py>(
 
 /// A storage with a copy of the data, or around it.
 #[pyfunction]
-#[allow(clippy::too_many_arguments)]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "the arguments of the Python function"
+)]
 fn storage<'py>(
     py: Python<'py>,
     function: &str,

@@ -1,9 +1,9 @@
 //! Storages as Python sees them.
 //!
-//! A creation function reads its keywords ([`parameters`]), looks up what was not given ([`resolve`]) in the preset and
-//! in the data ([`foreign`]), and allocates or wraps ([`creation`]). From then on a [`Storage`] is a strided view of
-//! memory plus what its axes mean ([`axes`]); [`indexing`] and [`attributes`] make further views of it, [`protocols`]
-//! shows it to other libraries and [`repr`] to people, [`ufunc`] computes with it.
+//! A creation function reads its keywords (`parameters`), looks up what was not given (`resolve`) in the preset and
+//! in the data (`foreign`), and allocates or wraps (`creation`). From then on a `Storage` is a strided view of
+//! memory plus what its axes mean (`axes`); `indexing` and `attributes` make further views of it, `protocols`
+//! shows it to other libraries and `repr` to people, `ufunc` computes with it.
 mod attributes;
 mod axes;
 mod creation;
