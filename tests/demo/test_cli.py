@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+import xarray as xr
 
 from fieldstone.cli import main
+from fieldstone.demo import data, run
+from tests.demo import reference
 
 
 @pytest.mark.parametrize(
@@ -49,7 +54,41 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--backend" in capsys.readouterr().out
 
 
-def test_the_demo_runs_to_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_result_is_what_the_equations_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--steps", "2", "--output", str(tmp_path / "out")]) == 0
-    assert {path.suffix for path in (tmp_path / "out").iterdir()} == {".nc", ".png"}
     assert "all backends agree" in capsys.readouterr().out
+    assert (tmp_path / "out" / "air_potential_temperature.png").read_bytes().startswith(b"\x89PNG")
+
+    case = data.read()
+    z = reference.heights(*(array.values for array in (case.level_height, case.sigma, case.surface_altitude)))
+    phi, inner = case.phi.values.astype(np.float64), np.s_[:, run.HALO : -run.HALO, run.HALO : -run.HALO]
+    for _ in range(2):
+        between = phi.copy()
+        reference.horizontal_diffusion(phi, np.full_like(phi, run.DIFFUSION_NUMBER), between)
+        phi[inner] = reference.vertical_diffusion(between, z, run.TIME_STEP, run.DIFFUSIVITY)[inner]
+    with xr.open_dataset(tmp_path / "out" / "air_potential_temperature.nc", engine="netcdf4") as result:
+        after = result.air_potential_temperature
+        assert after.dims == case.phi.dims
+        assert after.attrs["units"] == "K"
+        np.testing.assert_allclose(after.values, phi, rtol=5e-6)
+        change = result.air_potential_temperature_change
+        np.testing.assert_allclose(change.values, phi - case.phi.values, atol=1.5e-3)
+        assert abs(change.values).max() > 0.01
+
+
+@pytest.mark.parametrize(
+    ("wrong", "by", "status"), [("cpu_ifirst", 1e-4, 1), ("debug", 1e-4, 1), ("numpy", 1.0, 1), ("numpy", 0.0, 0)]
+)
+def test_disagreement_is_a_failure(
+    wrong: str, by: float, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = run.diffuse
+
+    def diffuse(case: data.Case, backend: str, *arguments: Any) -> run.Run:
+        one = right(case, backend, *arguments)
+        if backend == wrong:
+            one.result[3, 4, 5] += by
+        return one
+
+    monkeypatch.setattr(run, "diffuse", diffuse)
+    assert main(["demo", "--steps", "1", "--output", str(tmp_path)]) == status
