@@ -94,7 +94,8 @@ def test_every_backend_gives_the_same_bits(
         assert_same_bits(expected, found, f"debug\n{text}")
     except errors.FieldstoneError as error:
         # Reads of points that no branch assigned are zero elsewhere, and an error here.
-        assert "was not written" in str(error)
+        if "was not written" not in str(error):
+            raise
     for name, order in ORDERS.items():
         for threads in (1, 3):
             fieldstone.set_num_threads(threads)

@@ -1,6 +1,7 @@
 """Stores of narrowed integers to a single level stay on that level.
 
-LLVM 22 turns a masked store of a narrowed vector whose mask is a constant with one lane into a store of the wide element.
+LLVM 22 turns a masked store of a narrowed vector whose mask is a constant with one lane into a store of the wide
+element.
 """
 
 import numpy as np
