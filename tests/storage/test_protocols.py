@@ -222,6 +222,16 @@ class TestIn:
         ):
             storage.as_storage(VALUES.view(WithOrigin))
 
+    def test_swapped_bytes_are_put_right_in_a_copy(self) -> None:
+        swapped = VALUES.astype(">f4")
+        assert storage.storage(swapped).dtype == np.dtype("f4")
+        np.testing.assert_array_equal(storage.storage(swapped).to_numpy(), VALUES)
+        field = storage.zeros_like(swapped)
+        field[...] = swapped
+        np.testing.assert_array_equal(field.to_numpy(), VALUES)
+        with pytest.raises(errors.DTypeError, match="its bytes are swapped; convert it"):
+            storage.as_storage(swapped)
+
     def test_labels_of_objects(self) -> None:
         class Labelled(np.ndarray):
             dims = ("J", "I")

@@ -44,13 +44,13 @@ impl<'py> Foreign<'py> {
             return Ok(Self::of_storage(storage));
         }
         if let Ok(array) = object.cast_exact::<numpy::PyUntypedArray>() {
-            return Self::of_array(array, name);
+            return Self::of_array(array, name, conversion);
         }
         match interface_of(object, name, dims)? {
-            Some(interface) => Self::of_interface(object, &interface, name),
+            Some(interface) => Self::of_interface(object, &interface, name, conversion),
             None => {
                 let array = as_array(object, name, conversion)?;
-                let mut foreign = Self::of_array(&array, name)?;
+                let mut foreign = Self::of_array(&array, name, conversion)?;
                 foreign.read_labels(object)?;
                 foreign.read_origin(object)?;
                 Ok(foreign)
@@ -83,7 +83,17 @@ impl<'py> Foreign<'py> {
         }
     }
 
-    fn of_array(array: &Bound<'py, PyUntypedArray>, name: &str) -> PyResult<Self> {
+    fn of_array(
+        array: &Bound<'py, PyUntypedArray>,
+        name: &str,
+        conversion: Conversion,
+    ) -> PyResult<Self> {
+        // What comes from a file may have the bytes of each element the other way round.
+        if conversion == Conversion::Allowed && array.dtype().is_native_byteorder() == Some(false) {
+            let native = array.dtype().call_method1("newbyteorder", ("=",))?;
+            let array = array.call_method1("astype", (native,))?;
+            return Self::of_array(&array.cast_into()?, name, Conversion::Refused);
+        }
         let dtype = array.dtype();
         check_dtype(&dtype, name)?;
         let ndim = array.ndim();
@@ -110,6 +120,7 @@ impl<'py> Foreign<'py> {
         object: &Bound<'py, PyAny>,
         interface: &Bound<'py, PyDict>,
         name: &str,
+        conversion: Conversion,
     ) -> PyResult<Self> {
         let py = object.py();
         let host = match interface.get_item(py.None())? {
@@ -143,7 +154,7 @@ impl<'py> Foreign<'py> {
             acquire.call0()?;
         }
         let array = array_of_interface(object, &host, name)?;
-        let mut foreign = Self::of_array(&array, name)?;
+        let mut foreign = Self::of_array(&array, name, conversion)?;
         foreign.read_origin(object)?;
         match host.get_item("dims")?.filter(|dims| !dims.is_none()) {
             Some(dims) => foreign.set_labels(&dims)?,
