@@ -289,7 +289,7 @@ impl Access {
     fn new(stencil: &Stencil, target: Target, span: Span) -> Access {
         Access {
             target,
-            name: stencil.target_name(target).to_owned(),
+            name: stencil.source_name(target).to_owned(),
             axes: stencil.target_axes(target),
             place: place(stencil, span),
         }
