@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use fieldstone_device::{Contents, HostMemory, Pool};
+use fieldstone_device::{Contents, HostMemory, Pool, core_cache};
 use fieldstone_stencil::ir::{Order, TempId};
 use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::{self, LevelNest, Nest, Placement, RowNest, Schedule};
@@ -15,8 +15,8 @@ use crate::call::{Call, FieldArgument};
 use crate::error::RunError;
 use crate::jit::{Jit, Library};
 use crate::llvm::abi::Words;
-use crate::llvm::{self, Layout, Module};
-use crate::tile::{LINE, Scratch, Tiles};
+use crate::llvm::{self, Kernel, Layout, Module};
+use crate::tile::{LINE, Tiles};
 
 /// The signature of a kernel; see [`crate::llvm::abi`].
 type KernelFunction = unsafe extern "C" fn(*const u64, i64, i64, *mut u8);
@@ -351,16 +351,7 @@ impl Variant {
                 Nest::Rows(nest) => {
                     let (function, kernel) = kernels.next().expect("a kernel for each nest");
                     // SAFETY: as the caller says.
-                    unsafe {
-                        run_rows(
-                            nest,
-                            *function,
-                            &kernel.scratch,
-                            &mut words,
-                            call,
-                            whole.clone(),
-                        )
-                    };
+                    unsafe { run_rows(nest, *function, kernel, &mut words, call, whole.clone()) };
                 }
                 Nest::Columns(nest) => {
                     let (function, kernel) = kernels.next().expect("a kernel for each nest");
@@ -368,7 +359,7 @@ impl Variant {
                     let tiles = Tiles::of_columns(nest, &kernel.scratch, points, call.threads);
                     set_levels(&mut words, whole.clone());
                     // SAFETY: as the caller says.
-                    unsafe { launch(*function, &kernel.scratch, &mut words, call, tiles) };
+                    unsafe { launch(*function, kernel, &mut words, call, tiles) };
                 }
             }
         }
@@ -392,23 +383,24 @@ fn set_levels(words: &mut [u64], levels: std::ops::Range<usize>) {
 unsafe fn run_rows(
     nest: &RowNest,
     function: KernelFunction,
-    scratch: &Scratch,
+    kernel: &Kernel,
     words: &mut [u64],
     call: &Call<'_>,
     levels: std::ops::Range<usize>,
 ) {
     let domain = [call.domain[0], call.domain[1], levels.len()];
-    let tiles = Tiles::of_rows(nest, scratch, extended(domain, nest.extent), call.threads);
+    let points = extended(domain, nest.extent);
+    let tiles = Tiles::of_rows(nest, &kernel.scratch, points, call.threads);
     set_levels(words, levels);
     // SAFETY: as the caller says.
-    unsafe { launch(function, scratch, words, call, tiles) };
+    unsafe { launch(function, kernel, words, call, tiles) };
 }
 
 /// # Safety
 /// As [`Native::run`].
 unsafe fn run_levels(
     nest: &LevelNest,
-    kernels: &[(&KernelFunction, &llvm::Kernel)],
+    kernels: &[(&KernelFunction, &Kernel)],
     words: &mut [u64],
     call: &Call<'_>,
 ) {
@@ -420,14 +412,7 @@ unsafe fn run_levels(
             for (nest, (function, kernel)) in nests.iter().zip(kernels) {
                 // SAFETY: as the caller says.
                 unsafe {
-                    run_rows(
-                        nest,
-                        **function,
-                        &kernel.scratch,
-                        words,
-                        call,
-                        level..level + 1,
-                    );
+                    run_rows(nest, **function, kernel, words, call, level..level + 1);
                 }
             }
         }
@@ -452,7 +437,7 @@ fn levels_in_order(
 /// As [`Native::run`].
 unsafe fn launch(
     function: KernelFunction,
-    scratch: &Scratch,
+    kernel: &Kernel,
     words: &mut [u64],
     call: &Call<'_>,
     tiles: Tiles,
@@ -461,8 +446,11 @@ unsafe fn launch(
         words[Words::TILE + axis] = tiles.size[axis] as u64;
         words[Words::COUNT + axis] = tiles.count[axis] as u64;
     }
+    let points: usize = call.domain.iter().product();
+    let caches = core_cache() * call.threads;
+    words[Words::STREAM] = u64::from(points * kernel.streamed > caches);
     let words: &[u64] = words;
-    let bytes = scratch.total(call.domain[2]);
+    let bytes = kernel.scratch.total(call.domain[2]);
     Pool::global().run(tiles.total(), call.threads, &|_, begin, end| {
         with_scratch(bytes, |scratch| {
             // SAFETY: the kernel reads its words and the arrays they describe, and writes to those and to `bytes` bytes of

@@ -29,7 +29,9 @@ impl Words {
     /// integers whose mask it can fold to a single lane, as that of `interval(0, 1)` along a row of levels
     /// (`tests/backends/test_narrowing.py`).
     pub const FIRST_LEVEL: usize = 11;
-    const FIELDS: usize = 12;
+    /// Whether results are stored past the caches: 0 or 1.
+    pub const STREAM: usize = 12;
+    const FIELDS: usize = 13;
     /// Words of a field: address of the first point of the domain, strides along I, J, K.
     const FIELD: usize = 4;
 

@@ -54,12 +54,43 @@ pub(super) struct Entry {
     pub arrays: HashMap<Written, Array>,
     /// Names of scalar parameters in registers; a boolean is an `i1`.
     pub scalars: HashMap<ScalarId, String>,
+    /// What may be stored past the caches, and the `i1` that says whether it is.
+    pub streamed: HashSet<Written>,
+    pub stream: String,
 }
 
 /// Address of the first point of the domain, and strides in bytes.
 pub(super) struct Array {
     pub pointer: String,
     pub strides: [String; 3],
+}
+
+impl<'a> Loops<'a> {
+    fn statements(self) -> Box<dyn Iterator<Item = &'a Stmt> + 'a> {
+        match self {
+            Loops::Rows(nest) => Box::new(nest.stages.iter().flat_map(|stage| &stage.statements)),
+            Loops::Columns(nest) => Box::new(nest.stages().flat_map(|stage| &stage.statements)),
+        }
+    }
+
+    /// Fields that a nest writes at every point and never reads.
+    pub fn streamed(self) -> HashSet<Written> {
+        let (mut written, mut others) = (HashSet::new(), HashSet::new());
+        for statement in self.statements() {
+            let accesses = Accesses::of(statement);
+            others.extend(accesses.reads.iter().map(|(target, _)| *target));
+            for (target, conditional) in accesses.writes {
+                let to = if conditional {
+                    &mut others
+                } else {
+                    &mut written
+                };
+                to.insert(target);
+            }
+        }
+        written.retain(|target| matches!(target, Written::Field(_)) && !others.contains(target));
+        written
+    }
 }
 
 /// The text of a kernel and the declarations it needs.
@@ -70,15 +101,20 @@ pub(super) fn function(
 ) -> (String, BTreeSet<String>) {
     let mut builder = Builder::new();
     let b = &mut builder;
+    let streams = !loops.streamed().is_empty() && context.target.has_fence();
     match loops {
         Loops::Rows(nest) => {
-            let entry = entry(context, b, &nest.stages, Some(nest.roles));
+            let entry = entry(context, b, loops, Some(nest.roles));
             rows(context, &entry, b, nest);
         }
         Loops::Columns(nest) => {
-            let entry = entry(context, b, nest.stages(), None);
+            let entry = entry(context, b, loops, None);
             columns(context, &entry, b, nest);
         }
+    }
+    if streams {
+        // Other threads see what was stored past the caches only behind a fence.
+        builder.call_void("llvm.x86.sse.sfence", &[]);
     }
     builder.effect("ret void");
     let (body, declarations) = builder.finish();
@@ -88,16 +124,11 @@ pub(super) fn function(
     (text, declarations)
 }
 
-fn entry<'s>(
-    context: &Context<'_>,
-    b: &mut Builder,
-    stages: impl IntoIterator<Item = &'s Stage>,
-    roles: Option<Roles>,
-) -> Entry {
+fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>, roles: Option<Roles>) -> Entry {
     let words = Words::new(&context.program.stencil, context.schedule);
     let mut used = Vec::new();
     let mut scalars = Vec::new();
-    for statement in stages.into_iter().flat_map(|stage| &stage.statements) {
+    for statement in loops.statements() {
         let accesses = Accesses::of(statement);
         used.extend(accesses.reads.iter().map(|(target, _)| *target));
         used.extend(accesses.written());
@@ -113,7 +144,14 @@ fn entry<'s>(
         count: three(b, Words::COUNT),
         arrays: HashMap::new(),
         scalars: HashMap::new(),
+        streamed: HashSet::new(),
+        stream: String::from("false"),
     };
+    if context.target.has_fence() {
+        let flag = word(b, Words::STREAM);
+        entry.stream = b.value(format_args!("icmp ne i64 {flag}, 0"));
+        entry.streamed = loops.streamed();
+    }
     let mut seen = HashSet::new();
     for target in used.into_iter().filter(|target| seen.insert(*target)) {
         if let Some(first) = first_word(context, &words, target) {

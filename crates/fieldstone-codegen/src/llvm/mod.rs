@@ -54,6 +54,11 @@ impl Target {
         }
     }
 
+    /// Whether stores past the caches are ordered by the fence of SSE.
+    fn has_fence(&self) -> bool {
+        self.has("sse")
+    }
+
     /// Whether loads and stores of some lanes are single instructions.
     fn has_masked_access(&self) -> bool {
         self.has("avx2")
@@ -91,6 +96,8 @@ pub struct Kernel {
     pub name: String,
     /// Scratch memory of each thread, and the largest tile.
     pub scratch: Scratch,
+    /// Bytes for each point that the kernel can store past the caches.
+    pub streamed: usize,
 }
 
 /// Writes the kernels of a scheduled program.
@@ -112,7 +119,16 @@ pub fn emit(program: &Program, schedule: &Schedule, layout: &Layout, target: &Ta
         let (text, declared) = kernel::function(&name, &context, nest);
         module.text.push_str(&text);
         declarations.extend(declared);
-        module.kernels.push(Kernel { name, scratch });
+        let streamed = nest.streamed();
+        let streamed = streamed
+            .iter()
+            .map(|target| place::dtype(&context, *target).size());
+        let streamed = streamed.sum();
+        module.kernels.push(Kernel {
+            name,
+            scratch,
+            streamed,
+        });
     };
     for (index, nest) in schedule.nests.iter().enumerate() {
         let rows = |nest: &RowNest| Scratch::of_rows(&program.stencil, schedule, index, nest);
@@ -132,6 +148,7 @@ pub fn emit(program: &Program, schedule: &Schedule, layout: &Layout, target: &Ta
     for declaration in declarations {
         let _ = writeln!(module.text, "{declaration}");
     }
+    let _ = writeln!(module.text, "!0 = !{{i32 1}}");
     let bits = target.vector_bytes() * 8;
     let _ = writeln!(
         module.text,

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use fieldstone_stencil::ir::{BinaryOp, Expr, ExprKind, ScalarId, Stmt, StmtKind, Target};
 use fieldstone_stencil::schedule::Stage;
+use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Axis, DType, Offset};
 
 use crate::power;
@@ -37,7 +38,7 @@ pub(super) fn stage(
     let length = b.max(&length, "0");
     let whole = b.value(format_args!("and i64 {length}, -{width}"));
     let main_end = b.add(&range.0, &whole);
-    let body = |b: &mut Builder, lanes: Lanes, first: &str, mask: Option<String>| {
+    let body = |b: &mut Builder, lanes: Lanes, first: &str, mask: Option<String>, stream: bool| {
         let mut body = Body {
             context,
             entry,
@@ -47,21 +48,32 @@ pub(super) fn stage(
             preheader: &preheader,
             first,
             mask,
+            stream,
             values: HashMap::new(),
             changed: Vec::new(),
         };
         body.statements(&stage.statements, None);
         body.store_changes();
     };
-    b.for_loop(&range.0, &main_end, &width.to_string(), |b, first| {
-        body(b, Lanes { width }, first, None);
-    });
+    let main_loop = |b: &mut Builder, stream: bool| {
+        b.for_loop(&range.0, &main_end, &width.to_string(), |b, first| {
+            body(b, Lanes { width }, first, None, stream);
+        });
+    };
+    match streaming(context, entry, b, stage, &preheader, &range.0, width) {
+        None => main_loop(b, false),
+        Some(stream) => {
+            b.when(&stream, |b| main_loop(b, true));
+            let cached = b.value(format_args!("xor i1 {stream}, true"));
+            b.when(&cached, |b| main_loop(b, false));
+        }
+    }
     if width == 1 {
         return;
     }
     if !context.target.has_masked_access() {
         b.for_loop(&main_end, &range.1, "1", |b, first| {
-            body(b, Lanes { width: 1 }, first, None);
+            body(b, Lanes { width: 1 }, first, None, false);
         });
         return;
     }
@@ -72,8 +84,39 @@ pub(super) fn stage(
         let end = splat(b, lanes, "i64", &range.1);
         let kind = lanes.of("i64");
         let mask = b.value(format_args!("icmp slt {kind} {indices}, {end}"));
-        body(b, lanes, &main_end, Some(mask));
+        body(b, lanes, &main_end, Some(mask), false);
     });
+}
+
+/// Whether the row is stored past the caches: the caller wants it, and every vector to be stored is aligned. `None` where it
+/// never is.
+fn streaming(
+    context: &Context<'_>,
+    entry: &Entry,
+    b: &mut Builder,
+    stage: &Stage,
+    preheader: &Preheader,
+    first: &str,
+    width: usize,
+) -> Option<String> {
+    let mut stream = None;
+    for statement in &stage.statements {
+        for target in Accesses::of(statement).written() {
+            let pointer = &preheader.pointers[&(target, Offset::ZERO)];
+            if !entry.streamed.contains(&target) || pointer.spacing != Spacing::Contiguous {
+                continue;
+            }
+            let size = place::dtype(context, target).size();
+            let bytes = b.mul(first, size);
+            let address = b.offset(&pointer.pointer, bytes);
+            let address = b.value(format_args!("ptrtoint ptr {address} to i64"));
+            let rest = b.value(format_args!("and i64 {address}, {}", width * size - 1));
+            let aligned = b.value(format_args!("icmp eq i64 {rest}, 0"));
+            let so_far = stream.as_ref().unwrap_or(&entry.stream);
+            stream = Some(b.value(format_args!("and i1 {so_far}, {aligned}")));
+        }
+    }
+    stream
 }
 
 /// Lanes of the widest type of a stage that fill a register.
@@ -205,6 +248,8 @@ struct Body<'a, 'b> {
     first: &'a str,
     /// Lanes inside the row, `None` where all are.
     mask: Option<String>,
+    /// Whether to store past the caches what may be.
+    stream: bool,
     /// What is known of targets at offsets.
     values: HashMap<(Target, Offset), String>,
     /// Targets whose value must be stored.
@@ -447,7 +492,11 @@ impl Body<'_, '_> {
                 Spacing::Contiguous => {
                     let value = self.in_memory(dtype, value);
                     let address = self.address(&pointer.pointer, dtype.size(), 0);
-                    self.store(dtype, &value, &address);
+                    if self.stream && self.entry.streamed.contains(&target) {
+                        self.store_past_caches(dtype, &value, &address);
+                    } else {
+                        self.store(dtype, &value, &address);
+                    }
                 }
                 Spacing::Strided(stride) => {
                     let value = self.in_memory(dtype, value);
@@ -483,6 +532,13 @@ impl Body<'_, '_> {
             (&masks, &mask),
         ];
         self.b.call_void(&function, &arguments);
+    }
+
+    fn store_past_caches(&mut self, dtype: DType, value: &str, address: &str) {
+        let (kind, align) = (self.lanes.memory(dtype), dtype.size() * self.lanes.width);
+        self.b.effect(format_args!(
+            "store {kind} {value}, ptr {address}, align {align}, !nontemporal !0"
+        ));
     }
 
     fn scatter(&mut self, dtype: DType, value: &str, addresses: &str) {
