@@ -75,6 +75,29 @@ def test_all_errors_are_reported_at_once_with_the_calls_that_led_there():
     assert [entry["message"] for entry in found[3]["related"]] == ["in this call of `inner`", "in this call of `outer`"]
 
 
+def test_errors_of_types_show_the_call_that_led_there():
+    @gtscript.function
+    def complement(f):
+        return ~f
+
+    @gtscript.function
+    def outside(f):
+        return complement(f)
+
+    def definition(inside: Field[bool], inp: Field[float], out: Field[bool]):
+        with computation(PARALLEL), interval(...):
+            out = complement(inside)
+            out = outside(inp)
+
+    with pytest.raises(errors.GTScriptDataTypeError) as caught:
+        define(definition)
+    [found] = caught.value.diagnostics
+    line = definition.__code__.co_firstlineno
+    calls = {entry["line"]: entry["message"] for entry in found["related"] if "call" in str(entry["message"])}
+    outer = outside.__wrapped__.__code__.co_firstlineno
+    assert calls == {outer + 2: "in this call of `complement`", line + 3: "in this call of `outside`"}
+
+
 def self_assignment(out: Field[float]):
     with computation(PARALLEL), interval(...):
         out = out[1, 0, 0]

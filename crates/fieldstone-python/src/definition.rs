@@ -499,9 +499,15 @@ fn describe<'py>(
         dict.set_item("label", &diagnostic.primary.text)?;
         dict.set_item("help", &diagnostic.help)?;
         let related = PyList::empty(py);
-        for label in &diagnostic.secondary {
-            let dict = place(py, label.span, sources)?;
-            dict.set_item("message", &label.text)?;
+        let labels = diagnostic
+            .secondary
+            .iter()
+            .map(|label| (label.span, label.text.clone()));
+        let calls = sources.calls(diagnostic.primary.span);
+        let calls = calls.map(|call| (call.span, format!("in this call of `{}`", call.function)));
+        for (span, text) in labels.chain(calls) {
+            let dict = place(py, span, sources)?;
+            dict.set_item("message", text)?;
             related.append(dict)?;
         }
         dict.set_item("related", related)?;

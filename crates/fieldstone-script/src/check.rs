@@ -36,7 +36,7 @@ fn parallel_k(stencil: &Stencil, computation: &Computation, diagnostics: &mut Ve
             let Some(write) = written.get(&access.target).filter(|_| elsewhere) else {
                 return;
             };
-            if !seen.insert(access.span) {
+            if !seen.insert(stencil.sources.place(access.span)) {
                 return;
             }
             let name = stencil.source_name(access.target);

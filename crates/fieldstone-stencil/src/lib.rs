@@ -39,4 +39,4 @@ pub use diagnostic::{Code, Diagnostic, Diagnostics, Label, Severity};
 pub use dtype::DType;
 pub use grid::{Axes, Axis, Bound, Extent, Interval, Level, Offset};
 pub use program::Program;
-pub use source::{Source, SourceId, SourceMap, Span};
+pub use source::{Call, Source, SourceId, SourceMap, Span};

@@ -1,5 +1,7 @@
 //! A stencil with everything that is known of it: what every backend starts from.
 
+use std::collections::HashSet;
+
 use crate::analysis::{Analysis, access, analyse, extent};
 use crate::branches;
 use crate::diagnostic::{Category, Code, Diagnostic, Diagnostics};
@@ -27,9 +29,17 @@ impl Program {
     /// Everything that is wrong with the stencil, as far as one pass can see it before the next needs it right.
     pub fn new(stencil: Stencil, precision: Precision) -> Result<Program, Diagnostics> {
         let sources = stencil.sources.clone();
-        Program::checked(stencil, precision).map_err(|diagnostics| Diagnostics {
-            diagnostics,
-            sources,
+        Program::checked(stencil, precision).map_err(|mut diagnostics| {
+            // A function that is called often has its errors once.
+            let mut seen = HashSet::new();
+            diagnostics.retain(|found| {
+                let place = sources.place(found.primary.span);
+                seen.insert((found.code, place, found.message.clone()))
+            });
+            Diagnostics {
+                diagnostics,
+                sources,
+            }
         })
     }
 

@@ -60,22 +60,77 @@ impl Source {
     }
 }
 
+/// A call through which a text became part of a stencil.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Name of the function that is called.
+    pub function: String,
+    /// The call, in the text of the caller.
+    pub span: Span,
+}
+
 /// Every source a stencil was made from: its definition and the functions it calls.
+///
+/// A function that is called several times has an id for each call, so that a span tells not only where it stands but also
+/// through which calls it was reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceMap {
-    sources: Vec<Source>,
+    texts: Vec<Source>,
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Entry {
+    text: usize,
+    /// The entry that the text was added with.
+    original: SourceId,
+    call: Option<Call>,
 }
 
 impl SourceMap {
     /// Adds a source and returns its id.
     pub fn add(&mut self, source: Source) -> SourceId {
-        self.sources.push(source);
-        SourceId(self.sources.len() as u32 - 1)
+        let original = SourceId(self.entries.len() as u32);
+        self.entries.push(Entry {
+            text: self.texts.len(),
+            original,
+            call: None,
+        });
+        self.texts.push(source);
+        original
+    }
+
+    /// Another id of a source, for what is reached through one call.
+    pub fn add_call(&mut self, callee: SourceId, call: Call) -> SourceId {
+        let id = SourceId(self.entries.len() as u32);
+        if let Some(Entry { text, original, .. }) = self.entries.get(callee.0 as usize).cloned() {
+            self.entries.push(Entry {
+                text,
+                original,
+                call: Some(call),
+            });
+        }
+        id
     }
 
     /// The source of an id, `None` where the id is not of this map.
     pub fn get(&self, id: SourceId) -> Option<&Source> {
-        self.sources.get(id.0 as usize)
+        self.texts.get(self.entries.get(id.0 as usize)?.text)
+    }
+
+    /// The calls through which a place was reached, the innermost first.
+    pub fn calls(&self, span: Span) -> impl Iterator<Item = &Call> {
+        let call = |span: Span| self.entries.get(span.source.0 as usize)?.call.as_ref();
+        std::iter::successors(call(span), move |outer| call(outer.span))
+    }
+
+    /// The same place whatever the calls: equal for all spans of the same characters.
+    pub fn place(&self, span: Span) -> Span {
+        let source = self
+            .entries
+            .get(span.source.0 as usize)
+            .map_or(span.source, |entry| entry.original);
+        Span { source, ..span }
     }
 
     /// File and location of the start of a span.

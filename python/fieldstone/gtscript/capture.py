@@ -77,7 +77,7 @@ def _file(function: FunctionType) -> str:
     file = function.__code__.co_filename
     try:
         relative = os.path.relpath(file)
-    except ValueError:
+    except (ValueError, OSError):  # on another drive; the working directory is gone
         return file
     return file if not os.path.isabs(file) or relative.startswith(os.pardir) else relative
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use fieldstone_stencil::ir::{self, Builtin, ExprKind, Literal, Target};
-use fieldstone_stencil::{DType, Span};
+use fieldstone_stencil::{Call, DType, Span};
 use ruff_python_ast::{Expr, ExprCall, Parameters};
 use ruff_text_size::Ranged;
 
@@ -244,14 +244,18 @@ impl Lowering<'_> {
         let definition = self.definition;
         let function = &definition.functions[id.0];
         self.no_recursion(id, &function.name, span)?;
-        let text = self.function_text(id)?;
+        let text = self.function_text(id, span)?;
         let arguments = self.arguments(id, &text, call, span)?;
         self.calls += 1;
+        let call = Call {
+            function: function.name.clone(),
+            span,
+        };
+        let source = self.stencil.sources.add_call(text.source, call);
         self.frames.push(Frame {
             function: Some(id),
-            call: Some((span, function.name.clone())),
             prefix: format!("{}@{}.", function.name, self.calls),
-            ..Frame::new(text.source, &function.environment, &text)
+            ..Frame::new(source, &function.environment, &text)
         });
         // Inside of the function no condition of the caller applies.
         let mask = std::mem::take(&mut self.mask);
@@ -263,7 +267,6 @@ impl Lowering<'_> {
         self.mask = mask;
         if self.mask.depth > 0 {
             self.mask.called.extend(body);
-            self.mask.call = Some(span);
         } else {
             self.block.extend(body);
         }
@@ -296,7 +299,7 @@ impl Lowering<'_> {
     }
 
     /// The parsed text of a function, parsed on the first call.
-    fn function_text(&mut self, id: FunctionId) -> Result<Rc<Text>, Reported> {
+    fn function_text(&mut self, id: FunctionId, call: Span) -> Result<Rc<Text>, Reported> {
         if let Some(text) = &self.functions[id.0] {
             return text.clone();
         }
@@ -306,7 +309,7 @@ impl Lowering<'_> {
             &mut self.stencil.sources,
         )
         .map(Rc::new)
-        .map_err(|diagnostic| self.report(*diagnostic));
+        .map_err(|diagnostic| self.report(diagnostic.with_secondary(call, "called here")));
         self.functions[id.0] = Some(text.clone());
         text
     }

@@ -128,8 +128,6 @@ struct Frame<'d> {
     source: SourceId,
     environment: &'d Environment,
     function: Option<FunctionId>,
-    /// The call that led here.
-    call: Option<(Span, String)>,
     /// Prefix of the names of temporaries.
     prefix: String,
     locals: HashMap<String, Binding>,
@@ -147,7 +145,6 @@ impl<'d> Frame<'d> {
             source,
             environment,
             function: None,
-            call: None,
             prefix: String::new(),
             locals: HashMap::new(),
             assigned: text.assigned.clone(),
@@ -161,7 +158,6 @@ impl<'d> Frame<'d> {
 /// Why a call stays under a condition.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
-    call: Span,
     /// What it needs, and where that is written under the condition.
     needed: Target,
     written: Span,
@@ -176,8 +172,6 @@ struct Mask {
     written: HashMap<Target, Span>,
     /// Statements of the functions that the current statement calls.
     called: Vec<Stmt>,
-    /// The last of these calls.
-    call: Option<Span>,
     /// Such statements that go before the outermost condition: what a function computes must be there at neighbours where
     /// the condition does not hold.
     hoisted: Vec<Stmt>,
@@ -239,16 +233,11 @@ impl<'d> Lowering<'d> {
         syntax::span(self.frame().source, node.range())
     }
 
-    /// Records an error with the chain of calls that led to it. The same error of the same place is recorded once, however
-    /// often the function it stands in is called.
-    fn report(&mut self, mut diagnostic: Diagnostic) -> Reported {
-        if self.seen.insert((diagnostic.code, diagnostic.primary.span)) {
-            for frame in self.frames.iter().rev() {
-                if let Some((span, name)) = &frame.call {
-                    diagnostic =
-                        diagnostic.with_secondary(*span, format!("in this call of `{name}`"));
-                }
-            }
+    /// Records an error. The same error of the same place is recorded once, however often the function it stands in is
+    /// called.
+    fn report(&mut self, diagnostic: Diagnostic) -> Reported {
+        let place = self.stencil.sources.place(diagnostic.primary.span);
+        if self.seen.insert((diagnostic.code, place)) {
             self.diagnostics.push(diagnostic);
         }
         Reported
@@ -293,7 +282,6 @@ impl Lowering<'_> {
     /// need something that is written under it.
     fn place_called(&mut self) {
         let called = std::mem::take(&mut self.mask.called);
-        let call = self.mask.call.take().unwrap_or_default();
         let mut written = HashMap::new();
         let mut kept = None;
         accesses(&called, &mut |access| {
@@ -301,7 +289,6 @@ impl Lowering<'_> {
                 written.insert(access.target, access.span);
             } else if let Some(write) = self.mask.written.get(&access.target) {
                 kept.get_or_insert(Kept {
-                    call,
                     needed: access.target,
                     written: *write,
                 });
@@ -337,12 +324,8 @@ impl Lowering<'_> {
                 ),
             )
             .with_secondary(
-                kept.call,
-                format!("called under the condition, because it needs `{needed}`"),
-            )
-            .with_secondary(
                 kept.written,
-                format!("`{needed}` is assigned under the condition"),
+                format!("`{needed}`, which the call needs, is assigned under the condition"),
             )
             .with_help(format!(
                 "assign `{needed}` or call the function outside of the `if`"

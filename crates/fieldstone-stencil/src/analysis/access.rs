@@ -316,7 +316,7 @@ fn unread(stencil: &Stencil, places: &[Place], read: &[bool]) -> Vec<Diagnostic>
     let temporaries = || stencil.temporaries.iter().enumerate();
     let mut done: HashSet<Span> = temporaries()
         .filter(|(n, temporary)| read[*n] && temporary.is_inlined())
-        .map(|(_, temporary)| temporary.span)
+        .map(|(_, temporary)| stencil.sources.place(temporary.span))
         .collect();
     let mut warnings = Vec::new();
     for (n, temporary) in temporaries() {
@@ -324,7 +324,7 @@ fn unread(stencil: &Stencil, places: &[Place], read: &[bool]) -> Vec<Diagnostic>
         if read[n] || !assigned[n] || name.starts_with('_') {
             continue;
         }
-        if temporary.is_inlined() && !done.insert(temporary.span) {
+        if temporary.is_inlined() && !done.insert(stencil.sources.place(temporary.span)) {
             continue;
         }
         let mut found = warning(

@@ -31,7 +31,8 @@ pub(super) fn render(diagnostic: &Diagnostic, sources: &SourceMap) -> String {
         Severity::Warning => "warning",
     };
     let mut output = format!("{severity}[{}]: {}", diagnostic.code, diagnostic.message);
-    let parts = by_source(diagnostic, sources);
+    let calls = calls(diagnostic, sources);
+    let parts = by_source(diagnostic, &calls, sources);
     let width = parts
         .iter()
         .flat_map(|(_, lines)| lines.keys())
@@ -101,23 +102,39 @@ fn append(row: &mut String, mark: &Mark<'_>) {
     }
 }
 
+/// The calls through which the primary place was reached, as labels.
+fn calls(diagnostic: &Diagnostic, sources: &SourceMap) -> Vec<Label> {
+    (sources.calls(diagnostic.primary.span))
+        .map(|call| Label {
+            span: call.span,
+            text: format!("in this call of `{}`", call.function),
+        })
+        .collect()
+}
+
 /// The lines to show, per source, the primary place's source first; with the first place of each.
 fn by_source<'a>(
     diagnostic: &'a Diagnostic,
+    calls: &'a [Label],
     sources: &SourceMap,
 ) -> Vec<(Span, BTreeMap<u32, Line<'a>>)> {
     let mut parts: Vec<(Span, BTreeMap<u32, Line<'a>>)> = Vec::new();
     let primary = std::iter::once((&diagnostic.primary, '^'));
-    let secondary = diagnostic.secondary.iter().map(|label| (label, '-'));
+    let secondary = diagnostic
+        .secondary
+        .iter()
+        .chain(calls)
+        .map(|label| (label, '-'));
     for (label, sign) in primary.chain(secondary) {
         let Some(source) = sources.get(label.span.source) else {
             continue;
         };
+        let place = sources.place(label.span);
         let known = parts
             .iter()
-            .position(|(span, _)| span.source == label.span.source);
+            .position(|(span, _)| span.source == place.source);
         let part = known.unwrap_or_else(|| {
-            parts.push((label.span, BTreeMap::new()));
+            parts.push((place, BTreeMap::new()));
             parts.len() - 1
         });
         mark(&mut parts[part].1, source, label, sign);
