@@ -304,3 +304,15 @@ def test_temporaries_have_the_type_of_their_annotation(backend: str):
     stencil(inp, out, origin=(0, 0, 0), domain=(5, 4, 2))
     a, b, c = (part.astype(np.float32).astype(F64) for part in (inp[:-1, :-1], inp[1:, :-1], inp[:-1, 1:]))
     np.testing.assert_array_equal(out, a + b + c + 2.0)
+
+
+def test_temporaries_may_hide_functions_and_axes(backend: str):
+    def definition(inp: Field[F64], out: Field[F64]):
+        with computation(PARALLEL), interval(...):
+            gamma = 2.0 * inp
+            mod = gamma + 1.0
+            K = mod[1, 0, 0]
+            out = gamma + mod + K
+
+    inp, out = result(backend, definition)
+    np.testing.assert_array_equal(out, 2.0 * at(inp) + (2.0 * at(inp) + 1.0) + (2.0 * at(inp, 1) + 1.0))

@@ -56,6 +56,14 @@ impl Keyword {
         })
     }
 
+    /// Whether the word shapes the text, so that a temporary may not have its name. `gamma`, `mod` or `K` may be hidden.
+    pub(crate) fn is_structural(self) -> bool {
+        !matches!(
+            self,
+            Keyword::Axis(_) | Keyword::Builtin(_) | Keyword::Type(_)
+        )
+    }
+
     /// The word of a function of Python, `math` or NumPy.
     pub fn from_library(name: &str) -> Option<Keyword> {
         let name = match name {

@@ -82,6 +82,8 @@ def define(
             UserWarning,
             str(warning.get("file", function.__code__.co_filename)),
             int(warning.get("line", 1)),
+            module=function.__module__,
+            registry=function.__globals__.setdefault("__warningregistry__", {}),
         )
     return compiled
 

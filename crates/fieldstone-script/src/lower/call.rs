@@ -56,6 +56,13 @@ impl Lowering<'_> {
                     diagnostic = diagnostic
                         .with_help(format!("offsets of fields stand in brackets: `{name}[…]`"));
                 }
+                if let (Some(Keyword::Builtin(_) | Keyword::Type(_)), Some(assigned)) =
+                    (Keyword::from_name(&name), self.frame().assigned.get(&name))
+                {
+                    diagnostic = diagnostic
+                        .with_secondary(*assigned, format!("this hides the function `{name}`"))
+                        .with_help("give the temporary another name");
+                }
                 Err(self.report(diagnostic))
             }
         }

@@ -393,9 +393,7 @@ impl Lowering<'_> {
                 _ if self.imports(name) => refused("external").with_help(
                     "externals are fixed when the stencil is compiled; assign to another name",
                 ),
-                _ if Keyword::from_name(name)
-                    .is_some_and(|keyword| !matches!(keyword, Keyword::Axis(_))) =>
-                {
+                _ if Keyword::from_name(name).is_some_and(Keyword::is_structural) => {
                     refused("the gtscript name").with_help("assign to another name")
                 }
                 _ => {

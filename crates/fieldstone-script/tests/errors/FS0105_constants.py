@@ -12,6 +12,6 @@ def copy(inp: Field[float], dt: float, out: Field[float]):
         dt = 0.5 * dt
         order = 2
         double = inp
-        max = inp
+        interval = inp
         dt[0, 0, 0] = inp
         out = inp

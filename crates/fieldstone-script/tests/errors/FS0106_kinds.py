@@ -12,3 +12,5 @@ def copy(inp: Field[float], out: Field[float]):
         out = inp(1, 0, 0)
         out = constants * inp + PARALLEL
         out = (inp + 1.0)(2)
+        gamma = 2.0 * inp
+        out = gamma(inp)
