@@ -6,6 +6,7 @@ import enum
 import functools
 import linecache
 import math
+import threading
 import types
 from collections.abc import Callable
 from typing import Any
@@ -273,3 +274,36 @@ def test_words_mean_nothing_outside_of_a_stencil(word: Any):
 def test_every_public_name_is_there():
     for name in gtscript.__all__:
         assert hasattr(gtscript, name), name
+
+
+def nested(functions: int) -> Callable[..., Any]:
+    """A stencil whose functions call each other that deep."""
+    text = "from fieldstone import gtscript\nfrom fieldstone.gtscript import *\n"
+    text += "@gtscript.function\ndef f0(x):\n    return x[1, 0, 0] - x\n"
+    for n in range(1, functions):
+        text += f"@gtscript.function\ndef f{n}(x):\n    y = f{n - 1}(x) + 1.0\n    return y\n"
+    text += "def stencil(inp: Field[float], out: Field[float]):\n    with computation(PARALLEL), interval(...):\n"
+    text += f"        out = f{functions - 1}(inp)\n"
+    file = f"<nested {functions}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(text, file, "exec"), names)
+    definition: Callable[..., Any] = names["stencil"]
+    return definition
+
+
+def test_the_stack_of_a_small_thread_is_enough():
+    found: list[str] = []
+    before = threading.stack_size(256 * 1024)
+    try:
+        thread = threading.Thread(target=lambda: found.append(define(nested(40)).name))
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+    assert found == ["stencil"]
+
+
+def test_functions_nested_without_end_are_an_error():
+    with pytest.raises(errors.GTScriptUnsupportedError, match="nested too deeply"):
+        define(nested(400))

@@ -117,7 +117,9 @@ fn define<'py>(
         float: literal_float_precision,
     };
     let program = py
-        .detach(|| compile(&definition).and_then(|stencil| Program::new(stencil, precision)))
+        .detach(|| {
+            with_stack(|| compile(&definition).and_then(|stencil| Program::new(stencil, precision)))
+        })
         .map_err(|diagnostics| exception(py, &diagnostics))?;
     Ok(Definition {
         program: Arc::new(program),
@@ -127,6 +129,25 @@ fn define<'py>(
             .collect(),
         keyword_only: parameters.iter().map(|parameter| parameter.3).collect(),
     })
+}
+
+/// Bytes of stack to compile a definition in.
+const STACK: usize = 16 << 20;
+
+/// Runs `work` where the stack is large enough for the deepest program that the front end takes; the caller's may be small.
+fn with_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    let mut work = Some(work);
+    let mut result = None;
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK);
+        // Where no thread can be had, the caller's stack has to do.
+        let _ = thread.spawn_scoped(scope, || result = work.take().map(|work| work()));
+    });
+    match (result, work) {
+        (Some(result), _) => result,
+        (None, Some(work)) => work(),
+        (None, None) => unreachable!("a scope ends with the panic of its thread"),
+    }
 }
 
 fn to_source((text, file, first_line, indent): (String, String, u32, u32)) -> Source {
