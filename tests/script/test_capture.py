@@ -305,5 +305,7 @@ def test_the_stack_of_a_small_thread_is_enough():
 
 
 def test_functions_nested_without_end_are_an_error():
-    with pytest.raises(errors.GTScriptUnsupportedError, match="nested too deeply"):
+    with pytest.raises(errors.GTScriptUnsupportedError, match="functions call functions too deeply") as caught:
         define(nested(400))
+    assert "in this call of `f399`, and " in str(caught.value)
+    assert str(caught.value).count("in this call of") == 6

@@ -15,6 +15,9 @@ use crate::definition::{FunctionId, Value};
 use crate::keyword::Keyword;
 use crate::{constant, rule, suggest};
 
+/// Functions inside of functions.
+const DEEPEST: usize = 40;
+
 impl Lowering<'_> {
     /// Lowers a call to its results.
     pub(super) fn call(&mut self, call: &ExprCall) -> Result<Vec<ir::Expr>, Reported> {
@@ -251,6 +254,15 @@ impl Lowering<'_> {
         let definition = self.definition;
         let function = &definition.functions[id.0];
         self.no_recursion(id, &function.name, span)?;
+        if self.frames.len() > DEEPEST {
+            return Err(self.report(
+                rule::TOO_DEEP
+                    .at(span, "functions call functions too deeply")
+                    .with_help(format!(
+                        "at most {DEEPEST} calls may be inside of each other"
+                    )),
+            ));
+        }
         let text = self.function_text(id, span)?;
         let arguments = self.arguments(id, &text, call, span)?;
         self.calls += 1;

@@ -8,6 +8,9 @@ use crate::source::{Source, SourceMap, Span};
 /// Lines of one mark that are shown before the middle is left out.
 const SHOWN: usize = 4;
 
+/// Calls of a chain that are shown.
+const CALLS: usize = 6;
+
 /// Columns a tab fills.
 const TAB: usize = 4;
 
@@ -102,12 +105,22 @@ fn append(row: &mut String, mark: &Mark<'_>) {
     }
 }
 
-/// The calls through which the primary place was reached, as labels.
+/// The calls through which the primary place was reached, as labels; of a long chain its ends.
 fn calls(diagnostic: &Diagnostic, sources: &SourceMap) -> Vec<Label> {
-    (sources.calls(diagnostic.primary.span))
-        .map(|call| Label {
-            span: call.span,
-            text: format!("in this call of `{}`", call.function),
+    let chain: Vec<_> = sources.calls(diagnostic.primary.span).collect();
+    let last = chain.len().saturating_sub(1);
+    let left_out = chain.len().saturating_sub(CALLS);
+    (chain.iter().enumerate())
+        .filter(|(n, _)| left_out == 0 || *n < CALLS - 1 || *n == last)
+        .map(|(n, call)| {
+            let mut text = format!("in this call of `{}`", call.function);
+            if left_out > 0 && n == last {
+                text += &format!(", and {left_out} more calls between");
+            }
+            Label {
+                span: call.span,
+                text,
+            }
         })
         .collect()
 }
