@@ -88,11 +88,11 @@ def show(
         "step\nµs",
         "\nGB/s",
         "of\ncopy",
-        f"|Δ| to\n{INTERPRETER} / {units}",
-        f"|Δ| to\n{NUMPY} / {units}",
+        f"|Δ| to\n{INTERPRETER}",
+        f"|Δ| to\n{NUMPY}",
     ):
         table.add_column(heading, justify="right")
-    table.add_column("\nsame")
+    table.add_column("\nsame", min_width=4)
     for run, comparison in zip(runs, comparisons, strict=True):
         bandwidth = traffic(case) / run.step_time
         table.add_row(
@@ -106,7 +106,7 @@ def show(
             "yes" if comparison.agrees else "[bold red]NO[/]",
         )
     console.print(table)
-    console.print("\n|Δ|: largest difference at any point. Of copy: share of the copy bandwidth.\n")
+    console.print(f"\n|Δ|: largest difference at any point, in {units}. Of copy: share of the copy bandwidth.\n")
 
 
 def _memory_order(case: Case) -> str:
