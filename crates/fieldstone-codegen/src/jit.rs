@@ -24,11 +24,16 @@ pub trait Jit: Send + Sync {
     /// As [`Jit::compile`].
     fn assembly(&self, module: &str) -> Result<String, JitError>;
 
-    /// Loads an object file that [`Jit::compile`] made, with the functions of [`crate::math::symbols`] bound.
+    /// Loads an object file that [`Jit::compile`] made, with the functions of [`symbols`] bound.
     ///
     /// # Errors
     /// If the bytes are no object file of this processor, or one of `names` is not in it.
     fn load(&self, object: &[u8], names: &[&str]) -> Result<Library, JitError>;
+}
+
+/// Name and address of every function that kernels call.
+pub fn symbols() -> impl Iterator<Item = (&'static str, usize)> {
+    crate::math::symbols().chain([crate::transposed::symbol()])
 }
 
 /// Machine code in memory.

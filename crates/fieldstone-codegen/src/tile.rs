@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
-use fieldstone_stencil::ir::{Stencil, TempId};
+use fieldstone_stencil::ir::{Stencil, Target, TempId};
 use fieldstone_stencil::schedule::{ColumnNest, Placement, RowNest, Schedule};
 use fieldstone_stencil::{Axis, DType, Extent};
+
+use crate::transposed::Transposed;
 
 /// Bytes that one vector register or cache line holds at most; rows of scratch start at multiples of it.
 pub const LINE: usize = 64;
@@ -15,6 +17,9 @@ const RING_BUDGET: usize = 20 * 1024;
 /// Scratch of a block of columns should stay within a quarter of a second-level cache of 1 MiB.
 const COLUMN_BUDGET: usize = 256 * 1024;
 
+/// Rows that lie a multiple of this many bytes apart compete for the same lines of a first-level cache.
+const ALIAS: usize = 2048;
+
 /// How the temporaries of one nest lie in scratch memory, and the largest tile that fits.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scratch {
@@ -24,6 +29,10 @@ pub struct Scratch {
     pub bytes: usize,
     /// Bytes for each level of the domain.
     pub level_bytes: usize,
+    /// Levels before the domain that scratch has room for, and after it.
+    pub levels_around: (usize, usize),
+    /// Arrays that a block of columns is transposed from and to, and where in a level it lies.
+    pub transposed: Vec<(Transposed, Block)>,
     /// Largest tile along the vector axis, a multiple of [`LINE`] elements; `None` without scratch.
     pub vector: Option<usize>,
     /// Largest tile along the block axis; `None` without scratch.
@@ -53,6 +62,13 @@ pub enum Place {
         /// Of the first point, within a level.
         offset: usize,
     },
+}
+
+/// Where the transposed block of an array lies in a level of scratch memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Bytes before the first point of the tile, those of earlier blocks included.
+    pub offset: usize,
 }
 
 impl Scratch {
@@ -85,34 +101,66 @@ impl Scratch {
         plan(vector)
     }
 
-    /// Of a nest of columns on a domain of `levels` levels.
-    pub fn of_columns(stencil: &Stencil, schedule: &Schedule, index: usize) -> Scratch {
+    /// Of a nest of columns, with the arrays that are transposed for it.
+    pub fn of_columns(
+        stencil: &Stencil,
+        schedule: &Schedule,
+        index: usize,
+        transposed: Vec<Transposed>,
+    ) -> Scratch {
         let columns = temporaries(stencil, schedule).filter_map(|(id, dtype, placement)| {
             (placement == Placement::Column { nest: index }).then_some((id, dtype))
         });
         let columns: Vec<(TempId, DType)> = columns.collect();
-        if columns.is_empty() {
+        let temporaries: usize = columns.iter().map(|(_, dtype)| dtype.size()).sum();
+        let arrays: usize = transposed.iter().map(|array| array.dtype.size()).sum();
+        let element = temporaries + arrays;
+        if element == 0 {
             return Scratch::default();
         }
-        let element: usize = columns.iter().map(|(_, dtype)| dtype.size()).sum();
         let typical_levels = 96;
         let fits = |vector: &usize| vector * element * typical_levels <= COLUMN_BUDGET;
-        let vector = [256, 128].into_iter().find(fits).unwrap_or(LINE);
         let mut scratch = Scratch {
-            vector: Some(vector),
+            vector: Some([256, 128].into_iter().find(fits).unwrap_or(LINE)),
             ..Scratch::default()
         };
         for (id, dtype) in columns {
-            let offset = scratch.level_bytes;
-            scratch.level_bytes += vector * dtype.size();
+            let offset = scratch.reserve(dtype, (0, 0));
             scratch.places.insert(id, Place::Column { offset });
+        }
+        for array in transposed {
+            let offset = scratch.reserve(array.dtype, array.across);
+            let around = &mut scratch.levels_around;
+            around.0 = around.0.max(array.levels.0.max(0) as usize);
+            around.1 = around.1.max(array.levels.1.max(0) as usize);
+            scratch.transposed.push((array, Block { offset }));
+        }
+        if scratch.level_bytes.is_multiple_of(ALIAS) {
+            scratch.level_bytes += LINE;
         }
         scratch
     }
 
+    /// Makes room in a level for a row of a tile and `across` points around it; returns where the tile's first point lies.
+    fn reserve(&mut self, dtype: DType, across: (i32, i32)) -> usize {
+        let size = dtype.size();
+        let before = (across.0.min(0).unsigned_abs() as usize * size).next_multiple_of(LINE);
+        let after = (across.1.max(0) as usize * size).next_multiple_of(LINE);
+        let offset = self.level_bytes + before;
+        self.level_bytes = offset + self.vector.unwrap_or(LINE) * size + after;
+        offset
+    }
+
+    /// The transposed block that holds an array at an offset along the outer axis.
+    pub fn block(&self, target: Target, outer: i32) -> Option<Block> {
+        let found =
+            |(array, _): &&(Transposed, Block)| (array.target, array.outer) == (target, outer);
+        self.transposed.iter().find(found).map(|(_, block)| *block)
+    }
+
     /// Bytes needed for a domain.
     pub fn total(&self, levels: usize) -> usize {
-        self.bytes + self.level_bytes * levels
+        self.bytes + self.level_bytes * (levels + self.levels_around.0 + self.levels_around.1)
     }
 }
 

@@ -1,8 +1,7 @@
 //! The JIT of the extension module: LLVM from the `llvmlite` wheel, driven through `fieldstone._jit`.
 
-use fieldstone_codegen::jit::{Jit, JitError, Library};
+use fieldstone_codegen::jit::{self, Jit, JitError, Library};
 use fieldstone_codegen::llvm::Target;
-use fieldstone_codegen::math;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyBytes;
@@ -72,7 +71,7 @@ impl Jit for Llvmlite {
 
     fn load(&self, object: &[u8], names: &[&str]) -> Result<Library, JitError> {
         Python::attach(|py| {
-            let symbols: Vec<(&str, usize)> = math::symbols().collect();
+            let symbols: Vec<(&str, usize)> = jit::symbols().collect();
             let arguments = (PyBytes::new(py, object), names.to_vec(), symbols);
             let loaded = module(py)?.call_method1("load", arguments)?;
             let (addresses, keep): (Vec<usize>, Py<PyAny>) = loaded.extract()?;

@@ -50,4 +50,5 @@ pub use field::{Element, Field};
 pub use fill::fill;
 pub use layout::Layout;
 pub use preset::{Preset, StrideOrder};
+pub use tiles::transpose_plane;
 pub use view::View;

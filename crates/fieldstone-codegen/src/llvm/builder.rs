@@ -52,11 +52,11 @@ impl Builder {
 
     fn call_text(&mut self, result: &str, function: &str, arguments: &[(&str, &str)]) -> String {
         let types: Vec<&str> = arguments.iter().map(|(kind, _)| *kind).collect();
-        // Functions of our own neither touch memory nor raise anything; LLVM knows its intrinsics itself.
-        let attributes = if function.starts_with("llvm.") {
-            ""
-        } else {
-            " nounwind willreturn memory(none)"
+        // LLVM knows its intrinsics itself. Of our own functions, those with a result neither touch memory nor raise anything.
+        let attributes = match (function.starts_with("llvm."), result) {
+            (true, _) => "",
+            (false, "void") => " nounwind willreturn memory(argmem: readwrite)",
+            (false, _) => " nounwind willreturn memory(none)",
         };
         self.declarations.insert(format!(
             "declare {result} @{function}({}){attributes}",

@@ -9,12 +9,13 @@ use fieldstone_stencil::schedule::{ColumnNest, Placement, Roles, RowNest, Schedu
 use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Axis, Bound, DType, Extent, Interval, Level};
 
-use crate::tile::Scratch;
+use crate::tile::{Block, Scratch};
+use crate::transposed::{SYMBOL, Transposed};
 
 use super::abi::Words;
 use super::builder::Builder;
-use super::place::Row;
-use super::{Layout, Target, row, types};
+use super::place::{self, Row};
+use super::{Layout, Target, contiguous_along, row, types};
 
 /// What a kernel is made from.
 pub(super) struct Context<'a> {
@@ -28,10 +29,7 @@ pub(super) struct Context<'a> {
 impl Context<'_> {
     /// The axis along which a field or array is contiguous.
     pub fn contiguous_along(&self, target: Written) -> Option<Axis> {
-        match target {
-            Written::Field(id) => self.layout.0[id.0 as usize],
-            Written::Temp(_) => Some(self.schedule.contiguous),
-        }
+        contiguous_along(self.schedule, self.layout, target)
     }
 }
 
@@ -46,6 +44,8 @@ pub(super) enum Loops<'a> {
 pub(super) struct Entry {
     /// Roles of the axes in a nest of rows.
     pub roles: Option<Roles>,
+    /// The outer axis of a nest of columns.
+    pub outer: Option<Axis>,
     pub domain: [String; 3],
     levels: (String, String),
     first_level: String,
@@ -104,11 +104,11 @@ pub(super) fn function(
     let streams = !loops.streamed().is_empty() && context.target.has_fence();
     match loops {
         Loops::Rows(nest) => {
-            let entry = entry(context, b, loops, Some(nest.roles));
+            let entry = entry(context, b, loops);
             rows(context, &entry, b, nest);
         }
         Loops::Columns(nest) => {
-            let entry = entry(context, b, loops, None);
+            let entry = entry(context, b, loops);
             columns(context, &entry, b, nest);
         }
     }
@@ -124,7 +124,11 @@ pub(super) fn function(
     (text, declarations)
 }
 
-fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>, roles: Option<Roles>) -> Entry {
+fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) -> Entry {
+    let (roles, outer) = match loops {
+        Loops::Rows(nest) => (Some(nest.roles), None),
+        Loops::Columns(nest) => (None, Some(nest.outer())),
+    };
     let words = Words::new(&context.program.stencil, context.schedule);
     let mut used = Vec::new();
     let mut scalars = Vec::new();
@@ -137,6 +141,7 @@ fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>, roles: Option
     let three = |b: &mut Builder, first| std::array::from_fn(|n| word(b, first + n));
     let mut entry = Entry {
         roles,
+        outer,
         domain: three(b, Words::DOMAIN),
         levels: (word(b, Words::LEVELS), word(b, Words::LEVELS + 1)),
         first_level: word(b, Words::FIRST_LEVEL),
@@ -151,6 +156,8 @@ fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>, roles: Option
         let flag = word(b, Words::STREAM);
         entry.stream = b.value(format_args!("icmp ne i64 {flag}, 0"));
         entry.streamed = loops.streamed();
+        let in_scratch = |target: &Written| context.scratch.block(*target, 0).is_some();
+        entry.streamed.retain(|target| !in_scratch(target));
     }
     let mut seen = HashSet::new();
     for target in used.into_iter().filter(|target| seen.insert(*target)) {
@@ -373,8 +380,20 @@ fn columns(context: &Context<'_>, entry: &Entry, b: &mut Builder, nest: &ColumnN
             row.tile[outer.index()] = at.to_string();
             row.tile[vector.index()] = vectors.0.clone();
             row.tile[2] = String::from("0");
+            for (array, block) in &context.scratch.transposed {
+                if array.load {
+                    transpose(context, entry, b, nest, array, *block, &row, &vectors, true);
+                }
+            }
             for sweep in &nest.sweeps {
                 self::sweep(context, entry, b, nest, sweep, &row, &vectors);
+            }
+            for (array, block) in &context.scratch.transposed {
+                if array.store.is_some() {
+                    transpose(
+                        context, entry, b, nest, array, *block, &row, &vectors, false,
+                    );
+                }
             }
         });
     });
@@ -406,7 +425,7 @@ fn sweep(
                 _ => count.to_string(),
             };
             for stage in stages {
-                let range = clip_columns(entry, b, nest, stage, &row, vectors);
+                let range = clip_columns(entry, b, nest, stage.extent, &row, vectors);
                 row::stage(context, entry, b, stage, &row, &range);
             }
         };
@@ -414,17 +433,17 @@ fn sweep(
     }
 }
 
-/// The columns of a block that a stage computes; none where the row is outside of its extent.
+/// The columns of a block that belong to the domain with an extent; none where the row is outside.
 fn clip_columns(
     entry: &Entry,
     b: &mut Builder,
     nest: &ColumnNest,
-    stage: &Stage,
+    extent: Extent,
     row: &Row,
     vectors: &(String, String),
 ) -> (String, String) {
     let mut range = vectors.clone();
-    let along = |axis: Axis| (stage.extent.along(axis), nest.extent.along(axis));
+    let along = |axis: Axis| (extent.along(axis), nest.extent.along(axis));
     let (extent, all) = along(nest.vector);
     if extent != all {
         let last = b.add(&entry.domain[nest.vector.index()], extent.1);
@@ -445,4 +464,76 @@ fn clip_columns(
         ));
     }
     range
+}
+
+/// Transposes a block of columns of an array into scratch memory before the sweeps, or its results back behind them.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "where a loop over columns stands"
+)]
+fn transpose(
+    context: &Context<'_>,
+    entry: &Entry,
+    b: &mut Builder,
+    nest: &ColumnNest,
+    array: &Transposed,
+    block: Block,
+    row: &Row,
+    vectors: &(String, String),
+    load: bool,
+) {
+    let (extent, across, levels) = match array.store {
+        // Results lie in the domain; levels that are never accessed were not loaded and need not exist.
+        Some(store) if !load => (
+            store,
+            (0, 0),
+            (array.levels.0.min(0), array.levels.1.min(0)),
+        ),
+        _ => (array.extent, array.across, array.levels),
+    };
+    let columns = clip_columns(entry, b, nest, extent, row, vectors);
+    let count = b.sub(&columns.1, &columns.0);
+    let none = b.value(format_args!("icmp sle i64 {count}, 0"));
+    let wider = b.add(&count, across.1 - across.0);
+    let count = b.value(format_args!("select i1 {none}, i64 0, i64 {wider}"));
+    let first_column = b.add(&columns.0, across.0);
+    let first_level = b.add(&entry.first_level, -levels.0);
+    let last_level = b.add(&entry.domain[2], levels.1);
+    let level_count = b.sub(&last_level, &first_level);
+
+    let size = array.dtype.size();
+    let memory = &entry.arrays[&array.target];
+    let at = b.add(&row.index[nest.outer().index()], array.outer);
+    let mut outside = memory.pointer.clone();
+    for (axis, index) in [
+        (nest.outer(), &at),
+        (nest.vector, &first_column),
+        (Axis::K, &first_level),
+    ] {
+        let bytes = b.mul(index, &memory.strides[axis.index()]);
+        outside = b.offset(&outside, bytes);
+    }
+    let tile = &row.tile[nest.vector.index()];
+    let inside = place::block_pointer(context, b, block.offset, &first_level, tile, size);
+    let bytes = b.mul(&first_column, size);
+    let inside = b.offset(&inside, bytes);
+
+    let column = memory.strides[nest.vector.index()].clone();
+    let level = context.scratch.level_bytes.to_string();
+    let size = size.to_string();
+    let (source, target, source_stride, target_stride, a, count_b) = if load {
+        (&outside, &inside, &column, &level, &count, &level_count)
+    } else {
+        (&inside, &outside, &level, &column, &level_count, &count)
+    };
+    let arguments = [
+        ("ptr", source.as_str()),
+        ("i64", source_stride),
+        ("ptr", target),
+        ("i64", target_stride),
+        ("i64", a),
+        ("i64", count_b),
+        ("i64", &size),
+    ];
+    b.call_void(SYMBOL, &arguments);
 }

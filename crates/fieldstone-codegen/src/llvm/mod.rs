@@ -23,9 +23,10 @@ use std::fmt::Write;
 
 use fieldstone_stencil::Axis;
 use fieldstone_stencil::program::Program;
-use fieldstone_stencil::schedule::{Nest, RowNest, Schedule};
+use fieldstone_stencil::schedule::{Nest, Placement, RowNest, Schedule};
 
 use crate::tile::Scratch;
+use crate::transposed;
 
 /// The processor that code is made for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -100,6 +101,21 @@ pub struct Kernel {
     pub streamed: usize,
 }
 
+/// The axis along which a field or an array is contiguous.
+fn contiguous_along(
+    schedule: &Schedule,
+    layout: &Layout,
+    target: fieldstone_stencil::ir::Target,
+) -> Option<Axis> {
+    match target {
+        fieldstone_stencil::ir::Target::Field(id) => layout.0[id.0 as usize],
+        fieldstone_stencil::ir::Target::Temp(id) => {
+            let is_array = matches!(schedule.temporaries[id.0 as usize], Placement::Array { .. });
+            is_array.then_some(schedule.contiguous)
+        }
+    }
+}
+
 /// Writes the kernels of a scheduled program.
 pub fn emit(program: &Program, schedule: &Schedule, layout: &Layout, target: &Target) -> Module {
     let mut module = Module {
@@ -135,7 +151,10 @@ pub fn emit(program: &Program, schedule: &Schedule, layout: &Layout, target: &Ta
         match nest {
             Nest::Rows(nest) => add(kernel::Loops::Rows(nest), rows(nest)),
             Nest::Columns(nest) => {
-                let scratch = Scratch::of_columns(&program.stencil, schedule, index);
+                let along_levels =
+                    |target| contiguous_along(schedule, layout, target) == Some(Axis::K);
+                let transposed = transposed::of(program, nest, along_levels);
+                let scratch = Scratch::of_columns(&program.stencil, schedule, index, transposed);
                 add(kernel::Loops::Columns(nest), scratch);
             }
             Nest::Levels(nest) => {

@@ -79,7 +79,46 @@ pub(super) fn row_pointer(
             }
         }
     }
+    if let Some(pointer) = transposed_pointer(context, entry, b, row, target, offset) {
+        return RowPointer {
+            pointer,
+            spacing: Spacing::Contiguous,
+        };
+    }
     strided_pointer(context, entry, b, row, target, offset)
+}
+
+fn transposed_pointer(
+    context: &Context<'_>,
+    entry: &Entry,
+    b: &mut Builder,
+    row: &Row,
+    target: Target,
+    offset: Offset,
+) -> Option<String> {
+    let outer = entry.outer?;
+    let block = context.scratch.block(target, offset.along(outer))?;
+    let level = b.add(&row.index[2], offset.along(Axis::K));
+    let size = dtype(context, target).size();
+    let first = &row.tile[row.vector.index()];
+    Some(block_pointer(context, b, block.offset, &level, first, size))
+}
+
+/// Address that the point with index 0 along the vector axis would have in a row of scratch whose tile begins at `first`.
+pub(super) fn block_pointer(
+    context: &Context<'_>,
+    b: &mut Builder,
+    offset: usize,
+    level: &str,
+    first: &str,
+    size: usize,
+) -> String {
+    let level = b.add(level, context.scratch.levels_around.0);
+    let bytes = b.mul(&level, context.scratch.level_bytes);
+    let bytes = b.add(&bytes, offset);
+    let first = b.mul(first, size);
+    let bytes = b.sub(&bytes, first);
+    b.offset("%scratch", bytes)
 }
 
 fn strided_pointer(
@@ -117,6 +156,7 @@ fn scratch_pointer(
     size: usize,
     offset: Offset,
 ) -> String {
+    let first = &row.tile[row.vector.index()];
     let (bytes, pad) = match place {
         Place::Ring {
             offset: start,
@@ -139,11 +179,10 @@ fn scratch_pointer(
         }
         Place::Column { offset: start } => {
             let level = b.add(&row.index[2], offset.0[2]);
-            let bytes = b.mul(&level, context.scratch.level_bytes);
-            (b.add(&bytes, start), 0)
+            return block_pointer(context, b, start, &level, first, size);
         }
     };
-    let first_point = b.mul(&row.tile[row.vector.index()], size);
+    let first_point = b.mul(first, size);
     let bytes = b.sub(&bytes, first_point);
     let bytes = b.add(&bytes, pad);
     b.offset("%scratch", bytes)

@@ -57,13 +57,8 @@ fn column_nest(group: &Group<'_>, contiguous: Axis) -> ColumnNest {
     sweeps.extend(parallel_sweeps(&mut parallel));
     let extents = group.items.iter().flat_map(Item::statements);
     let extent = extents.fold(Extent::ZERO, |all, placed| all.union(placed.extent));
-    let vector = if contiguous == Axis::K {
-        Axis::I
-    } else {
-        contiguous
-    };
     ColumnNest {
-        vector,
+        vector: across_columns(contiguous),
         extent,
         sweeps,
     }
@@ -87,14 +82,18 @@ fn staged(sections: &[(Interval, Vec<Placed<'_>>)], reads: Reads) -> Vec<(Interv
         .collect()
 }
 
+/// The horizontal axis along which neighbouring columns are near each other in memory.
+fn across_columns(contiguous: Axis) -> Axis {
+    match contiguous {
+        // Where levels follow each other in memory, columns along J mostly do next.
+        Axis::K => Axis::J,
+        axis => axis,
+    }
+}
+
 fn level_nest(group: &Group<'_>, contiguous: Axis) -> LevelNest {
-    let vector = if contiguous == Axis::K {
-        Axis::I
-    } else {
-        contiguous
-    };
     let one_stage = |stage: Stage| RowNest {
-        roles: Roles::new(vector),
+        roles: Roles::new(across_columns(contiguous)),
         extent: stage.extent,
         stages: vec![stage],
     };

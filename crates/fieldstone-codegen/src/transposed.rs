@@ -1,0 +1,192 @@
+//! Columns that lie along memory.
+//!
+//! A nest of columns computes neighbouring columns in the lanes of a vector. Where the levels of a column follow each other in
+//! memory, a block of columns is transposed into scratch memory before the nest's sweeps, and its results are
+//! transposed back behind them; in between every access is contiguous.
+
+use std::collections::BTreeMap;
+
+use fieldstone_stencil::ir::{Order, Target};
+use fieldstone_stencil::program::Program;
+use fieldstone_stencil::schedule::{ColumnNest, Stage, Sweep};
+use fieldstone_stencil::visit::Accesses;
+use fieldstone_stencil::{Axis, Bound, DType, Extent, Interval, Offset};
+
+/// An array that a block of columns is transposed from and to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transposed {
+    /// The array.
+    pub target: Target,
+    /// Type of its elements.
+    pub dtype: DType,
+    /// Offset along the outer axis of the nest; every one has a block of its own.
+    pub outer: i32,
+    /// Smallest and largest offset along the vector axis.
+    pub across: (i32, i32),
+    /// Union of the extents of the stages that access it.
+    pub extent: Extent,
+    /// How far the levels that are accessed reach before the domain and behind it; negative where they stay inside.
+    pub levels: (i32, i32),
+    /// Whether its values are needed before the sweeps.
+    pub load: bool,
+    /// Extent of the stages that write it.
+    pub store: Option<Extent>,
+}
+
+/// The arrays to transpose for a nest: those that `along_levels` says lie along K.
+pub fn of(
+    program: &Program,
+    nest: &ColumnNest,
+    along_levels: impl Fn(Target) -> bool,
+) -> Vec<Transposed> {
+    let mut found: BTreeMap<(Target, i32), Transposed> = BTreeMap::new();
+    let mut note = |stage: &Stage, target: Target, offset: Offset, written: bool| {
+        let axes = program.stencil.target_axes(target);
+        if !along_levels(target) || !axes.contains(nest.vector) || !axes.contains(Axis::K) {
+            return;
+        }
+        let (outer, across) = (offset.along(nest.outer()), offset.along(nest.vector));
+        let array = found.entry((target, outer)).or_insert(Transposed {
+            target,
+            dtype: dtype(program, target),
+            outer,
+            across: (across, across),
+            extent: stage.extent,
+            levels: levels(program, target),
+            load: false,
+            store: None,
+        });
+        array.across = (array.across.0.min(across), array.across.1.max(across));
+        array.extent = array.extent.union(stage.extent);
+        if written {
+            let store = array.store.unwrap_or(stage.extent);
+            array.store = Some(store.union(stage.extent));
+        }
+    };
+    for stage in nest.stages() {
+        for accesses in stage.statements.iter().map(Accesses::of) {
+            for (target, offset) in &accesses.reads {
+                note(stage, *target, *offset, false);
+            }
+            for target in accesses.written() {
+                note(stage, target, Offset::ZERO, true);
+            }
+        }
+    }
+    let mut found: Vec<Transposed> = found.into_values().collect();
+    for array in &mut found {
+        array.load = array.store.is_none() || !is_made_inside(nest, array);
+    }
+    found
+}
+
+fn dtype(program: &Program, target: Target) -> DType {
+    let dtype = match target {
+        Target::Field(id) => Some(program.stencil.field(id).dtype),
+        Target::Temp(id) => program.stencil.temporary(id).dtype,
+    };
+    dtype.expect("types are resolved")
+}
+
+fn levels(program: &Program, target: Target) -> (i32, i32) {
+    match target {
+        Target::Field(id) => program.analysis.fields[id.0 as usize].extent.along(Axis::K),
+        Target::Temp(_) => (0, 0),
+    }
+}
+
+/// Whether the sweeps write every level and point of an array before they read it.
+fn is_made_inside(nest: &ColumnNest, array: &Transposed) -> bool {
+    let writes = |sweep: &&Sweep| {
+        let mut stages = sweep.sections.iter().flat_map(|(_, stages)| stages);
+        stages.any(|stage| is_accessed(stage, array.target))
+    };
+    let Some(first) = nest.sweeps.iter().find(writes) else {
+        return false;
+    };
+    let whole = covers(first.sections.iter().map(|(interval, _)| *interval));
+    let inside = array.levels.0 <= 0 && array.levels.1 <= 0 && array.across == (0, 0);
+    whole
+        && inside
+        && (first.sections.iter()).all(|(_, stages)| is_written_first(first.order, stages, array))
+}
+
+fn is_accessed(stage: &Stage, target: Target) -> bool {
+    stage.statements.iter().map(Accesses::of).any(|accesses| {
+        accesses.reads.iter().any(|(read, _)| *read == target)
+            || accesses.written().any(|written| written == target)
+    })
+}
+
+/// Whether the stages of a level write `array` at every point, and before that read it at most at levels visited before.
+fn is_written_first(order: Order, stages: &[Stage], array: &Transposed) -> bool {
+    for stage in stages {
+        for accesses in stage.statements.iter().map(Accesses::of) {
+            for (target, offset) in &accesses.reads {
+                let visited = match order {
+                    Order::Forward => offset.along(Axis::K) < 0,
+                    Order::Backward => offset.along(Axis::K) > 0,
+                    Order::Parallel => false,
+                };
+                if *target == array.target && !visited {
+                    return false;
+                }
+            }
+            let always = accesses.writes.contains(&(array.target, false));
+            if always && stage.extent == array.extent {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+/// Whether intervals, in any order, cover every level of every domain.
+fn covers(intervals: impl Iterator<Item = Interval>) -> bool {
+    let intervals: Vec<Interval> = intervals.collect();
+    let mut reached = Bound::START;
+    for _ in 0..=intervals.len() {
+        if reached == Bound::END {
+            return true;
+        }
+        let Some(next) = intervals.iter().find(|interval| interval.start == reached) else {
+            return false;
+        };
+        reached = next.end;
+    }
+    false
+}
+
+/// Symbol and address of the function with which kernels transpose.
+pub fn symbol() -> (&'static str, usize) {
+    (SYMBOL, transpose as *const () as usize)
+}
+
+/// Name of the function with which kernels transpose.
+pub const SYMBOL: &str = "fieldstone_transpose";
+
+/// Transposes a plane; see [`fieldstone_storage::transpose_plane`]. Does nothing where a count is not positive.
+unsafe extern "C" fn transpose(
+    source: *const u8,
+    source_stride: i64,
+    target: *mut u8,
+    target_stride: i64,
+    a: i64,
+    b: i64,
+    size: i64,
+) {
+    if a <= 0 || b <= 0 {
+        return;
+    }
+    // SAFETY: kernels give planes of arrays and of their scratch memory.
+    unsafe {
+        fieldstone_storage::transpose_plane(
+            source,
+            source_stride as isize,
+            target,
+            target_stride as isize,
+            (a as usize, b as usize),
+            size as usize,
+        );
+    }
+}

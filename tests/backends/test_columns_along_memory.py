@@ -1,0 +1,42 @@
+"""Vertical loops over arrays whose levels follow each other in memory touch the levels they name and no others."""
+
+import numpy as np
+import pytest
+
+from fieldstone import gtscript
+from fieldstone.gtscript import BACKWARD, FORWARD, Field, computation, interval
+
+
+def inner_levels(inp: Field[float], out: Field[float]):
+    with computation(FORWARD), interval(1, -1):
+        out = out[0, 0, -1] + out[0, 0, 1] * inp[0, 1, 0] + inp[-2, 0, 0]
+
+
+def reversed_sum(inp: Field[float], out: Field[float]):
+    with computation(BACKWARD):
+        with interval(-1, None):
+            out = inp
+        with interval(0, -1):
+            out = inp + out[0, 0, 1]
+
+
+@pytest.mark.parametrize("columns", [1, 7, 70])
+@pytest.mark.parametrize("levels", [3, 5, 41])
+def test_inner_levels(backend, columns, levels):
+    rng = np.random.default_rng(1)
+    inp, out = rng.random((columns + 3, 6, levels)), rng.random((columns + 3, 6, levels))
+    expected = out.copy()
+    for k in range(1, levels - 1):
+        east = inp[0:columns, 1:5, k]
+        expected[2:-1, 1:5, k] = expected[2:-1, 1:5, k - 1] + expected[2:-1, 1:5, k + 1] * inp[2:-1, 2:6, k] + east
+    gtscript.stencil(backend, inner_levels)(inp, out, origin=(2, 1, 0), domain=(columns, 4, levels))
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_results_are_transposed_back_inside_the_domain_only(backend):
+    inp, out = np.ones((9, 8, 7)), np.full((9, 8, 7), -1.0)
+    gtscript.stencil(backend, reversed_sum)(inp, out, origin=(2, 3, 1), domain=(5, 4, 5))
+    inside = out[2:7, 3:7, 1:6]
+    np.testing.assert_array_equal(inside, np.broadcast_to([5.0, 4, 3, 2, 1], inside.shape))
+    inside[...] = -1
+    assert (out == -1).all()
