@@ -436,6 +436,8 @@ fn wait_until(done: impl Fn() -> bool) {
         if since.get_or_insert_with(Instant::now).elapsed() > AWAKE {
             break;
         }
+        // The system may have put two threads of a run on one core; who waits there must not keep the other from working.
+        thread::yield_now();
     }
     while !done() {
         thread::park();
