@@ -6,25 +6,33 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 
-# Longer than idle threads of OpenMP and of fieldstone spin (s).
-PAUSE = 0.004
+# Longer than idle threads of OpenMP spin (s).
+PAUSE = 0.02
+
+# Untimed calls before timed ones (s): as long as the system needs to spread threads that slept over the cores.
+WARM_UP = 0.01
+
+TIMED_CALLS = 5
 
 
 def in_turns(contenders: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
     """Return the median time of each contender (s).
 
-    Every timed call follows an untimed one of the same contender, which brings its data to where it keeps them between
-    calls: to the caches as far as they fit. Before that, threads of the contender before are given time to stop waiting
-    for work, lest they take a core from this one.
+    A contender's turn begins with a pause, in which threads of the one before stop waiting for work lest they take a core
+    from this one. Then it is called again and again, as a model does: at first untimed, until its threads are awake, each
+    on a core of its own, and its data is where it keeps them between calls.
     """
     times: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):
         for name, contender in contenders.items():
             time.sleep(PAUSE)
-            contender()
-            begin = time.perf_counter()
-            contender()
-            times[name].append(time.perf_counter() - begin)
+            warm = time.perf_counter() + WARM_UP
+            while time.perf_counter() < warm:
+                contender()
+            for _ in range(TIMED_CALLS):
+                begin = time.perf_counter()
+                contender()
+                times[name].append(time.perf_counter() - begin)
     return {name: statistics.median(values) for name, values in times.items()}
 
 
