@@ -18,9 +18,9 @@ TIMED_CALLS = 5
 def in_turns(contenders: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
     """Return the median time of each contender (s).
 
-    A contender's turn begins with a pause, in which threads of the one before stop waiting for work lest they take a core
-    from this one. Then it is called again and again, as a model does: at first untimed, until its threads are awake, each
-    on a core of its own, and its data is where it keeps them between calls.
+    A contender's turn begins with a pause, in which threads of the one before stop waiting for work lest they take a
+    core from this one. Then it is called again and again, as a model does: at first untimed, until its threads are
+    awake, each on a core of its own, and its data is where it keeps them between calls.
     """
     times: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):

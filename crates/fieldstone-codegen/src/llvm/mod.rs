@@ -5,7 +5,9 @@
 //! | [`abi`] | the words a kernel is called with |
 //! | `builder` | blocks, loops and fresh names |
 //! | `types` | LLVM's names of types and constants |
-//! | `kernel` | one function for each nest: its loops over tiles, rows and levels |
+//! | `kernel` | one function for each nest |
+//! | `entry` | what a kernel is made from, and what it reads on entry |
+//! | `rows`, `columns` | the loops of the two kinds of nests, over `range`s of points |
 //! | `place` | addresses of what a row reads and writes |
 //! | `row` | the vector loop of one stage over one row |
 //! | `arithmetic` | one operation on vectors |
@@ -13,9 +15,13 @@
 pub mod abi;
 mod arithmetic;
 mod builder;
+mod columns;
+mod entry;
 mod kernel;
 mod place;
+mod range;
 mod row;
+mod rows;
 mod types;
 
 use std::collections::BTreeSet;
@@ -125,7 +131,7 @@ pub fn emit(program: &Program, schedule: &Schedule, layout: &Layout, target: &Ta
     let mut declarations = BTreeSet::new();
     let mut add = |nest: kernel::Loops<'_>, scratch: Scratch| {
         let name = format!("fieldstone_kernel_{}", module.kernels.len());
-        let context = kernel::Context {
+        let context = entry::Context {
             program,
             schedule,
             layout,

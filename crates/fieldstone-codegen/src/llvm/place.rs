@@ -7,7 +7,7 @@ use fieldstone_stencil::{Axes, Axis, DType, Offset};
 use crate::tile::Place;
 
 use super::builder::Builder;
-use super::kernel::{Context, Entry};
+use super::entry::{Context, Entry};
 
 /// A row: its indices along the axes it does not run along, and the tile it belongs to.
 pub(super) struct Row {

@@ -12,7 +12,7 @@ use crate::power;
 
 use super::arithmetic::Arithmetic;
 use super::builder::Builder;
-use super::kernel::{Context, Entry};
+use super::entry::{Context, Entry};
 use super::place::{self, Row, RowPointer, Spacing};
 use super::types::{self, Lanes};
 

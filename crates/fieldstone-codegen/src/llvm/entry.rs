@@ -1,0 +1,165 @@
+//! What a kernel is made from, and what it reads from its words on entry.
+
+use std::collections::{HashMap, HashSet};
+
+use fieldstone_stencil::ir::{Expr, ExprKind, ScalarId, Stmt, StmtKind, Target as Written};
+use fieldstone_stencil::program::Program;
+use fieldstone_stencil::schedule::{Placement, Roles, Schedule};
+use fieldstone_stencil::visit::Accesses;
+use fieldstone_stencil::{Axis, DType};
+
+use crate::tile::Scratch;
+
+use super::abi::Words;
+use super::builder::Builder;
+use super::kernel::Loops;
+use super::{Layout, Target, contiguous_along, types};
+
+/// What a kernel is made from.
+pub(super) struct Context<'a> {
+    pub program: &'a Program,
+    pub schedule: &'a Schedule,
+    pub layout: &'a Layout,
+    pub target: &'a Target,
+    pub scratch: &'a Scratch,
+}
+
+impl Context<'_> {
+    /// The axis along which a field or array is contiguous.
+    pub fn contiguous_along(&self, target: Written) -> Option<Axis> {
+        contiguous_along(self.schedule, self.layout, target)
+    }
+}
+
+/// What a kernel reads from its words on entry.
+pub(super) struct Entry {
+    /// Roles of the axes in a nest of rows.
+    pub roles: Option<Roles>,
+    /// The outer axis of a nest of columns.
+    pub outer: Option<Axis>,
+    pub domain: [String; 3],
+    pub levels: (String, String),
+    /// Zero; see [`Words::FIRST_LEVEL`].
+    pub first_level: String,
+    pub tile: [String; 3],
+    pub count: [String; 3],
+    pub arrays: HashMap<Written, Array>,
+    /// Names of scalar parameters in registers; a boolean is an `i1`.
+    pub scalars: HashMap<ScalarId, String>,
+    /// What may be stored past the caches, and the `i1` that says whether it is.
+    pub streamed: HashSet<Written>,
+    pub stream: String,
+}
+
+/// Address of the first point of the domain, and strides in bytes.
+pub(super) struct Array {
+    pub pointer: String,
+    pub strides: [String; 3],
+}
+
+pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) -> Entry {
+    let (roles, outer) = match loops {
+        Loops::Rows(nest) => (Some(nest.roles), None),
+        Loops::Columns(nest) => (None, Some(nest.outer())),
+    };
+    let words = Words::new(&context.program.stencil, context.schedule);
+    let mut used = Vec::new();
+    let mut scalars = Vec::new();
+    for statement in loops.statements() {
+        let accesses = Accesses::of(statement);
+        used.extend(accesses.reads.iter().map(|(target, _)| *target));
+        used.extend(accesses.written());
+        scalars_of(statement, &mut scalars);
+    }
+    let three = |b: &mut Builder, first| std::array::from_fn(|n| word(b, first + n));
+    let mut entry = Entry {
+        roles,
+        outer,
+        domain: three(b, Words::DOMAIN),
+        levels: (word(b, Words::LEVELS), word(b, Words::LEVELS + 1)),
+        first_level: word(b, Words::FIRST_LEVEL),
+        tile: three(b, Words::TILE),
+        count: three(b, Words::COUNT),
+        arrays: HashMap::new(),
+        scalars: HashMap::new(),
+        streamed: HashSet::new(),
+        stream: String::from("false"),
+    };
+    if context.target.has_fence() {
+        let flag = word(b, Words::STREAM);
+        entry.stream = b.value(format_args!("icmp ne i64 {flag}, 0"));
+        entry.streamed = loops.streamed();
+        let in_scratch = |target: &Written| context.scratch.block(*target, 0).is_some();
+        entry.streamed.retain(|target| !in_scratch(target));
+    }
+    let mut seen = HashSet::new();
+    for target in used.into_iter().filter(|target| seen.insert(*target)) {
+        if let Some(first) = first_word(context, &words, target) {
+            let address = word(b, first);
+            let array = Array {
+                pointer: b.value(format_args!("inttoptr i64 {address} to ptr")),
+                strides: three(b, first + 1),
+            };
+            entry.arrays.insert(target, array);
+        }
+    }
+    for id in scalars {
+        entry.scalars.entry(id).or_insert_with(|| {
+            let bits = word(b, words.scalar(id.0 as usize));
+            scalar(b, &bits, context.program.stencil.scalar(id).dtype)
+        });
+    }
+    entry
+}
+
+fn first_word(context: &Context<'_>, words: &Words, target: Written) -> Option<usize> {
+    match target {
+        Written::Field(id) => Some(words.field(id.0 as usize)),
+        Written::Temp(id) => match context.schedule.temporaries[id.0 as usize] {
+            Placement::Array { .. } => words.array(id.0 as usize),
+            _ => None,
+        },
+    }
+}
+
+fn scalars_of(statement: &Stmt, scalars: &mut Vec<ScalarId>) {
+    let mut note = |expr: &Expr| {
+        expr.walk(|node| {
+            if let ExprKind::Scalar(id) = node.kind {
+                scalars.push(id);
+            }
+        });
+    };
+    match &statement.kind {
+        StmtKind::Assign { value, .. } => note(value),
+        StmtKind::If {
+            condition,
+            then,
+            orelse,
+        } => {
+            note(condition);
+            for inner in then.iter().chain(orelse) {
+                scalars_of(inner, scalars);
+            }
+        }
+    }
+}
+
+fn word(b: &mut Builder, index: usize) -> String {
+    let address = b.offset("%words", index * 8);
+    b.value(format_args!("load i64, ptr {address}, align 8"))
+}
+
+fn scalar(b: &mut Builder, bits: &str, dtype: DType) -> String {
+    let register = types::register(dtype);
+    match dtype {
+        DType::Bool => b.value(format_args!("icmp ne i64 {bits}, 0")),
+        DType::Float64 => b.value(format_args!("bitcast i64 {bits} to double")),
+        DType::Float32 => {
+            let half = b.value(format_args!("trunc i64 {bits} to i32"));
+            b.value(format_args!("bitcast i32 {half} to float"))
+        }
+        DType::Int64 | DType::UInt64 => bits.to_string(),
+        _ => b.value(format_args!("trunc i64 {bits} to {register}")),
+    }
+}
