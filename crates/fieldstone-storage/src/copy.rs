@@ -8,11 +8,8 @@
 //! * anything else: element by element, in tiles that keep both sides in cache.
 
 use crate::loops::Nest;
+use crate::share::{Source, Target};
 use crate::{Allocation, Spec, StorageError, View, rows, tiles};
-use fieldstone_device::{Pool, core_cache};
-
-/// A thread is worth its while from this many bytes on.
-const WORTH_A_THREAD: usize = 64 << 10;
 
 /// Copies all elements of `source` to `target`, which has the same shape, with at most `threads` threads.
 ///
@@ -97,55 +94,4 @@ unsafe fn copy_apart(source: &View, target: &View, threads: usize) {
             _ => rows::copy(&nest, Source(from), Target(to), threads),
         }
     }
-}
-
-/// Where the first element of the source is.
-#[derive(Clone, Copy)]
-pub(crate) struct Source(pub *const u8);
-
-/// Where the first element of the target is.
-#[derive(Clone, Copy)]
-pub(crate) struct Target(pub *mut u8);
-
-// SAFETY: the threads of a copy only read here.
-unsafe impl Send for Source {}
-// SAFETY: as above.
-unsafe impl Sync for Source {}
-// SAFETY: each thread of a copy writes elements of its own.
-unsafe impl Send for Target {}
-// SAFETY: as above.
-unsafe impl Sync for Target {}
-
-impl Source {
-    /// The address so many bytes further on.
-    pub fn at(self, offset: isize) -> *const u8 {
-        self.0.wrapping_offset(offset)
-    }
-}
-
-impl Target {
-    /// The address so many bytes further on.
-    pub fn at(self, offset: isize) -> *mut u8 {
-        self.0.wrapping_offset(offset)
-    }
-}
-
-/// Whether a target of this size should be written past the caches: it does not fit into those of the cores that write it, and
-/// would only be read into them to be overwritten.
-pub(crate) fn streams(bytes: usize, threads: usize) -> bool {
-    bytes > core_cache().saturating_mul(threads)
-}
-
-/// Shares `tasks` tasks, which move `bytes` bytes together, between as many threads as are worth it.
-pub(crate) fn share(
-    tasks: usize,
-    bytes: usize,
-    threads: usize,
-    body: &(dyn Fn(usize, usize) + Sync),
-) {
-    let threads = threads.min(bytes.div_ceil(WORTH_A_THREAD));
-    if threads <= 1 {
-        return body(0, tasks);
-    }
-    Pool::global().run(tasks, threads, &|_, begin, end| body(begin, end));
 }

@@ -1,7 +1,8 @@
 //! One value for all elements of a view.
 
-use crate::copy::{Source, Target, check_target};
+use crate::copy::check_target;
 use crate::loops::Nest;
+use crate::share::{Source, Target};
 use crate::{StorageError, View, rows, tiles};
 
 /// Sets all elements of `target` to the bytes of `element`, with at most `threads` threads.

@@ -38,6 +38,7 @@ mod loops;
 mod overlap;
 mod preset;
 mod rows;
+mod share;
 mod simd;
 mod tiles;
 mod view;

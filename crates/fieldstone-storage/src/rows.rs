@@ -1,7 +1,7 @@
 //! Runs of bytes that are contiguous on both sides.
 
-use crate::copy::{Source, Target, share, streams};
 use crate::loops::{Loop, Nest, runs, turns};
+use crate::share::{Source, Target, share, streams};
 use crate::simd::{self, Rows};
 
 /// A long row is shared between threads in pieces of about this many bytes.

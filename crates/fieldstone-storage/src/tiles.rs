@@ -1,7 +1,7 @@
 //! Elements that are not contiguous on both sides, in tiles that keep both sides in cache.
 
-use crate::copy::{Source, Target, share, streams};
 use crate::loops::{Loop, Nest, runs, turns};
+use crate::share::{Source, Target, share, streams};
 use crate::simd::{self, Blocks, Kernel};
 
 /// A line of a cache. A tile that is written past the cache is one or two lines wide: few rows of the source are then read side by
