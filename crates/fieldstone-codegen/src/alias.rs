@@ -3,7 +3,8 @@
 use fieldstone_stencil::ir::{Expr, ExprKind, FieldId, Stmt, StmtKind, Target};
 use fieldstone_stencil::{Axis, Extent, Offset, Program};
 
-use crate::domain::{CallError, Requirement};
+use crate::domain::Requirement;
+use crate::error::{CallError, Reader};
 
 /// The memory that a call accesses through one argument: a box of elements.
 #[derive(Clone, Copy, Debug)]
@@ -145,32 +146,6 @@ impl Terms {
             }
         }
         false
-    }
-}
-
-/// Why sharing memory with a written argument changes the result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reader {
-    /// The arguments are not the same elements at the same points.
-    Shifted,
-    /// Both are written.
-    Written,
-    /// The other one is read at an offset, or on points around the domain.
-    Offset,
-    /// The other one is read after the first was written.
-    Later,
-}
-
-impl Reader {
-    pub(crate) fn explanation(self, written: &str, other: &str) -> String {
-        match self {
-            Reader::Shifted => "they are not the same elements at the same points".into(),
-            Reader::Written => format!("'{other}' is written, too"),
-            Reader::Offset => {
-                format!("'{other}' is also read at other points than the one that is computed")
-            }
-            Reader::Later => format!("'{other}' is read after '{written}' was written"),
-        }
     }
 }
 

@@ -1,4 +1,6 @@
-//! What can go wrong when a stencil is compiled to something that runs, or runs.
+//! What can go wrong when a stencil is called: with the call, and when it is compiled to something that runs, or runs.
+
+use fieldstone_stencil::Axis;
 
 /// Why a run failed. Messages name the field or temporary and the line of the access.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -66,4 +68,140 @@ pub enum RunError {
 fn indices(index: &[i64; 3]) -> String {
     let [i, j, k] = index;
     format!("{i}, {j}, {k}")
+}
+
+/// A call that cannot run. Every message names the argument, what it is and what was expected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// The origin is smaller than what the stencil reaches before the domain.
+    #[error(
+        "argument '{argument}': its origin along {axis} is {origin}, but the stencil reaches {lower} point(s) before the \
+         domain; expected an origin of at least {lower}"
+    )]
+    OriginInsideExtent {
+        /// Name of the argument.
+        argument: String,
+        /// Axis along which it is too small.
+        axis: Axis,
+        /// The origin.
+        origin: isize,
+        /// What the stencil reaches.
+        lower: isize,
+    },
+    /// The origin is not in the array.
+    #[error(
+        "argument '{argument}': its origin along {axis} is {origin}, outside of an array of {size} point(s) along {axis}"
+    )]
+    OriginOutside {
+        /// Name of the argument.
+        argument: String,
+        /// Axis along which it is too large.
+        axis: Axis,
+        /// The origin.
+        origin: isize,
+        /// Points of the array.
+        size: usize,
+    },
+    /// No domain fits the array, not even an empty one.
+    #[error(
+        "argument '{argument}': {size} point(s) along {axis} cannot hold any domain: the origin is {origin} and {above} more \
+         are needed above the domain; expected at least {} along {axis}",
+        origin + above + 1
+    )]
+    ShapeTooSmall {
+        /// Name of the argument.
+        argument: String,
+        /// Axis along which it is too small.
+        axis: Axis,
+        /// Points of the array.
+        size: usize,
+        /// The origin.
+        origin: isize,
+        /// Points needed above the domain, for the extent or the halo.
+        above: isize,
+    },
+    /// The domain asked for is larger than what the array holds.
+    #[error(
+        "argument '{argument}': a domain of {domain} along {axis} does not fit: the array has {size} point(s), the origin is \
+         {origin} and the stencil reaches {upper} point(s) beyond the domain; the largest domain along {axis} is {}",
+        (*size as isize - origin - upper).max(0)
+    )]
+    DomainTooLarge {
+        /// Name of the argument.
+        argument: String,
+        /// Axis along which it does not fit.
+        axis: Axis,
+        /// Points of the domain.
+        domain: usize,
+        /// Points of the array.
+        size: usize,
+        /// The origin.
+        origin: isize,
+        /// What the stencil reaches beyond the domain.
+        upper: isize,
+    },
+    /// The domain has fewer levels than the stencil's intervals need.
+    #[error(
+        "the domain has {levels} level(s) along K, but the stencil's intervals need at least {needed}"
+    )]
+    TooFewLevels {
+        /// Levels of the domain.
+        levels: usize,
+        /// Levels needed.
+        needed: usize,
+    },
+    /// Two arguments share memory in a way that changes the result.
+    #[error(
+        "arguments '{written}' and '{other}' overlap in memory and '{written}' is written: {}; pass a copy of one of them",
+        reason.explanation(written, other)
+    )]
+    Overlap {
+        /// The written argument.
+        written: String,
+        /// The other one.
+        other: String,
+        /// Why that is not safe.
+        reason: Reader,
+    },
+    /// Several points of a written array are the same memory.
+    #[error(
+        "argument '{argument}' is written, but several of its points share memory along {axis} (stride {stride} bytes, \
+         {size} points); pass an array of its own"
+    )]
+    SharedPoints {
+        /// Name of the argument.
+        argument: String,
+        /// Axis along which points coincide.
+        axis: Axis,
+        /// Bytes from one point to the next.
+        stride: isize,
+        /// Points accessed along the axis.
+        size: usize,
+    },
+}
+
+/// Why sharing memory with a written argument changes the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// The arguments are not the same elements at the same points.
+    Shifted,
+    /// Both are written.
+    Written,
+    /// The other one is read at an offset, or on points around the domain.
+    Offset,
+    /// The other one is read after the first was written.
+    Later,
+}
+
+impl Reader {
+    fn explanation(self, written: &str, other: &str) -> String {
+        match self {
+            Reader::Shifted => "they are not the same elements at the same points".into(),
+            Reader::Written => format!("'{other}' is written, too"),
+            Reader::Offset => {
+                format!("'{other}' is also read at other points than the one that is computed")
+            }
+            Reader::Later => format!("'{other}' is read after '{written}' was written"),
+        }
+    }
 }

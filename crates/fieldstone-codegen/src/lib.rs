@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`call`] | what a compiled stencil is called with |
 //! | [`domain`], [`alias`] | whether a call's arrays hold its domain, and whether they overlap |
-//! | [`error`] | what can go wrong in a run |
+//! | [`error`] | what can go wrong in a call |
 //! | [`llvm`] | LLVM IR text of a scheduled stencil, [`tile`] sizes and scratch memory, [`transposed`] columns |
 //! | [`jit`], [`cache`], [`native`] | from LLVM IR to machine code, kept on disk, run on all threads |
 //! | [`math`], [`power`] | the rules of arithmetic and the functions of the language |
@@ -25,4 +25,4 @@ pub mod power;
 pub mod tile;
 pub mod transposed;
 
-pub use error::RunError;
+pub use error::{CallError, RunError};

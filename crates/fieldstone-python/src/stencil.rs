@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use fieldstone_codegen::alias::{self, Footprint, InPlace};
 use fieldstone_codegen::call::{Call, FieldArgument, ScalarArgument};
-use fieldstone_codegen::domain::{self, Array, CallError, Requirement};
+use fieldstone_codegen::domain::{self, Array, Requirement};
+use fieldstone_codegen::error::CallError;
 use fieldstone_device::Pool;
 use fieldstone_stencil::ir::Param;
 use fieldstone_stencil::{Axis, Program};
