@@ -1,0 +1,62 @@
+//! Writing types down in statements.
+
+use super::conversion::coerce;
+use super::expression::condition;
+use super::inference::Types;
+use crate::diagnostic::Diagnostic;
+use crate::ir::{Expr, ExprKind, Literal, Stmt, StmtKind};
+
+impl Types {
+    pub(super) fn block(&self, body: Vec<Stmt>, errors: &mut Vec<Diagnostic>) -> Vec<Stmt> {
+        body.into_iter()
+            .map(|statement| self.statement(statement, errors))
+            .collect()
+    }
+
+    fn statement(&self, statement: Stmt, errors: &mut Vec<Diagnostic>) -> Stmt {
+        let mut checked = |result: Result<Expr, Box<Diagnostic>>, span| {
+            result.unwrap_or_else(|error| {
+                errors.push(*error);
+                Expr::untyped(ExprKind::Literal(Literal::Bool(false)), span)
+            })
+        };
+        let kind = match statement.kind {
+            StmtKind::Assign {
+                target,
+                target_span,
+                value,
+            } => {
+                let span = value.span;
+                let value = self
+                    .expr(value)
+                    .and_then(|value| coerce(value, self.target(target).dtype()));
+                StmtKind::Assign {
+                    target,
+                    target_span,
+                    value: checked(value, span),
+                }
+            }
+            StmtKind::If {
+                condition,
+                then,
+                orelse,
+            } => {
+                let span = condition.span;
+                let condition = checked(self.condition(condition), span);
+                StmtKind::If {
+                    condition,
+                    then: self.block(then, errors),
+                    orelse: self.block(orelse, errors),
+                }
+            }
+        };
+        Stmt {
+            kind,
+            span: statement.span,
+        }
+    }
+
+    fn condition(&self, expr: Expr) -> Result<Expr, Box<Diagnostic>> {
+        condition(self.expr(expr)?)
+    }
+}
