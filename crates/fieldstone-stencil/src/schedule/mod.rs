@@ -11,7 +11,7 @@
 //! * a [`LevelNest`] is the general case of a sweep whose statements read each other at horizontal offsets: level by level,
 //!   each stage over the whole level.
 //!
-//! [`build`] decides the cut ([`cut`]), groups statements into stages that share one vector loop ([`stage`]) and says where
+//! [`build`] decides the cut (`cut`), groups statements into stages that share one vector loop (`stage`) and says where
 //! each temporary lives ([`Placement`]). `Display` prints the decisions.
 
 mod cut;

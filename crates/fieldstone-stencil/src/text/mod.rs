@@ -2,7 +2,7 @@
 //!
 //! [`gtscript()`] writes a stencil in the language it came from instead; everything else here is about the form of its own.
 //!
-//! [`print`] and [`parse`] are inverse to each other: printing and parsing gives the same stencil, types included, save for
+//! [`print()`] and [`parse`] are inverse to each other: printing and parsing gives the same stencil, types included, save for
 //! spans, which then point into the text.
 //!
 //! ```text

@@ -13,7 +13,7 @@ pub fn print(stencil: &Stencil) -> String {
     Printer::new(stencil, None).print()
 }
 
-/// The text of a program: as [`print`], with what the analysis found in comments.
+/// The text of a program: as [`print()`], with what the analysis found in comments.
 pub fn print_program(program: &Program) -> String {
     Printer::new(&program.stencil, Some(program)).print()
 }
