@@ -60,7 +60,7 @@ impl Native {
     /// A stencil that is compiled on its first run.
     pub fn new(program: &Program, jit: Arc<dyn Jit>, cache: Cache) -> Native {
         Native {
-            program: program.with_split_values(),
+            program: program.for_schedule(),
             jit,
             cache,
             variants: RwLock::default(),

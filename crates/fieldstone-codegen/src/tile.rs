@@ -62,6 +62,15 @@ pub enum Place {
         /// Of the first point, within a level.
         offset: usize,
     },
+    /// The last levels of a block of columns, in a ring.
+    Window {
+        /// Of the first level.
+        offset: usize,
+        /// From one level to the next.
+        row: usize,
+        /// Levels, a power of two.
+        levels: usize,
+    },
 }
 
 /// Where the transposed block of an array lies in a level of scratch memory.
@@ -108,25 +117,45 @@ impl Scratch {
         index: usize,
         transposed: Vec<Transposed>,
     ) -> Scratch {
-        let columns = temporaries(stencil, schedule).filter_map(|(id, dtype, placement)| {
-            (placement == Placement::Column { nest: index }).then_some((id, dtype))
-        });
-        let columns: Vec<(TempId, DType)> = columns.collect();
-        let temporaries: usize = columns.iter().map(|(_, dtype)| dtype.size()).sum();
-        let arrays: usize = transposed.iter().map(|array| array.dtype.size()).sum();
-        let element = temporaries + arrays;
-        if element == 0 {
+        let columns =
+            temporaries(stencil, schedule).filter_map(|(id, dtype, placement)| match placement {
+                Placement::Column { nest, window } if nest == index => Some((id, dtype, window)),
+                _ => None,
+            });
+        let columns: Vec<(TempId, DType, Option<usize>)> = columns.collect();
+        if columns.is_empty() && transposed.is_empty() {
             return Scratch::default();
         }
         let typical_levels = 96;
-        let fits = |vector: &usize| vector * element * typical_levels <= COLUMN_BUDGET;
+        let whole = columns
+            .iter()
+            .map(|(_, dtype, window)| dtype.size() * window.unwrap_or(typical_levels));
+        let arrays = transposed
+            .iter()
+            .map(|array| array.dtype.size() * typical_levels);
+        let column = whole.sum::<usize>() + arrays.sum::<usize>();
+        let fits = |vector: &usize| vector * column <= COLUMN_BUDGET;
         let mut scratch = Scratch {
             vector: Some([256, 128].into_iter().find(fits).unwrap_or(LINE)),
             ..Scratch::default()
         };
-        for (id, dtype) in columns {
-            let offset = scratch.reserve(dtype, (0, 0));
-            scratch.places.insert(id, Place::Column { offset });
+        for (id, dtype, window) in columns {
+            let place = match window {
+                None => Place::Column {
+                    offset: scratch.reserve(dtype, (0, 0)),
+                },
+                Some(levels) => {
+                    let row = scratch.vector.unwrap_or(LINE) * dtype.size();
+                    let offset = scratch.bytes;
+                    scratch.bytes += row * levels;
+                    Place::Window {
+                        offset,
+                        row,
+                        levels,
+                    }
+                }
+            };
+            scratch.places.insert(id, place);
         }
         for array in transposed {
             let offset = scratch.reserve(array.dtype, array.across);
@@ -135,7 +164,7 @@ impl Scratch {
             around.1 = around.1.max(array.levels.1.max(0) as usize);
             scratch.transposed.push((array, Block { offset }));
         }
-        if scratch.level_bytes.is_multiple_of(ALIAS) {
+        if scratch.level_bytes > 0 && scratch.level_bytes.is_multiple_of(ALIAS) {
             scratch.level_bytes += LINE;
         }
         scratch

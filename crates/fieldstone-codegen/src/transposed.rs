@@ -6,11 +6,12 @@
 
 use std::collections::BTreeMap;
 
+use fieldstone_stencil::carried::cover;
 use fieldstone_stencil::ir::{Order, Target};
 use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::{ColumnNest, Stage, Sweep};
 use fieldstone_stencil::visit::Accesses;
-use fieldstone_stencil::{Axis, Bound, DType, Extent, Interval, Offset};
+use fieldstone_stencil::{Axis, DType, Extent, Offset};
 
 /// An array that a block of columns is transposed from and to.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,7 +105,7 @@ fn is_made_inside(nest: &ColumnNest, array: &Transposed) -> bool {
     let Some(first) = nest.sweeps.iter().find(writes) else {
         return false;
     };
-    let whole = covers(first.sections.iter().map(|(interval, _)| *interval));
+    let whole = cover(first.sections.iter().map(|(interval, _)| *interval));
     let inside = array.levels.0 <= 0 && array.levels.1 <= 0 && array.across == (0, 0);
     whole
         && inside
@@ -137,22 +138,6 @@ fn is_written_first(order: Order, stages: &[Stage], array: &Transposed) -> bool 
                 return true;
             }
         }
-    }
-    false
-}
-
-/// Whether intervals, in any order, cover every level of every domain.
-fn covers(intervals: impl Iterator<Item = Interval>) -> bool {
-    let intervals: Vec<Interval> = intervals.collect();
-    let mut reached = Bound::START;
-    for _ in 0..=intervals.len() {
-        if reached == Bound::END {
-            return true;
-        }
-        let Some(next) = intervals.iter().find(|interval| interval.start == reached) else {
-            return false;
-        };
-        reached = next.end;
     }
     false
 }

@@ -7,7 +7,7 @@ use fieldstone_stencil::{Axis, Program};
 use support::{HORIZONTAL_DIFFUSION, THOMAS, program};
 
 fn scheduled(text: &str, fields: &[&str], contiguous: Axis) -> (Program, Schedule) {
-    let program = program(text, fields).with_split_values();
+    let program = program(text, fields).for_schedule();
     let schedule = schedule::build(&program, contiguous);
     (program, schedule)
 }
@@ -161,4 +161,100 @@ def stencil(a, b):
             b = t[1, 0, 0] + b[0, 0, -1]
 ";
     insta::assert_snapshot!(printed(text, &["IJK float64"; 2], Axis::I));
+}
+
+/// Sweeps over `a` and `b`, and whether what is carried in `b` is carried in a temporary.
+const CARRIED: &[(&str, &str, bool)] = &[
+    (
+        "a running sum",
+        "
+    with computation(FORWARD):
+        with interval(0, 1):
+            b = a
+        with interval(1, None):
+            b = b[0, 0, -1] + a
+",
+        true,
+    ),
+    (
+        "not where a level is never written: the caller's values are read there",
+        "
+    with computation(FORWARD), interval(1, None):
+        b = b[0, 0, -1] + a
+",
+        false,
+    ),
+    (
+        "not where it is written under a condition",
+        "
+    with computation(FORWARD):
+        with interval(0, 1):
+            b = a
+        with interval(1, None):
+            if a > 0:
+                b = b[0, 0, -1] + a
+",
+        false,
+    ),
+    (
+        "not where levels ahead are read, which hold the caller's values",
+        "
+    with computation(BACKWARD):
+        with interval(0, 1):
+            b = a
+        with interval(1, None):
+            b = b[0, 0, -1] + a
+",
+        false,
+    ),
+    (
+        "not where another computation needs the field",
+        "
+    with computation(FORWARD):
+        with interval(0, 1):
+            b = a
+        with interval(1, None):
+            b = b[0, 0, -1] + a
+    with computation(PARALLEL), interval(...):
+        c = b
+",
+        false,
+    ),
+    (
+        "not where neighbours need it: it is written around the domain, as is",
+        "
+    with computation(FORWARD):
+        with interval(0, 1):
+            b = a
+        with interval(1, None):
+            t = b[0, 0, -1] + a
+            b = t
+    with computation(PARALLEL), interval(...):
+        c = b[1, 0, 0]
+",
+        false,
+    ),
+];
+
+#[test]
+fn what_a_sweep_carries_in_a_field_is_carried_in_a_temporary() {
+    for (rule, body, carried) in CARRIED {
+        let text = format!("def stencil(a, b, c):{body}");
+        let (program, schedule) = scheduled(&text, &["IJK float64"; 3], Axis::I);
+        let names = program.stencil.temporaries.iter().map(|t| t.name.as_str());
+        let number = names.clone().position(|name| name == "b@");
+        assert_eq!(
+            number.is_some(),
+            *carried,
+            "{rule}: {:?}",
+            names.collect::<Vec<_>>()
+        );
+        if let Some(number) = number {
+            let window = Placement::Column {
+                nest: 0,
+                window: Some(2),
+            };
+            assert_eq!(schedule.temporaries[number], window, "{rule}");
+        }
+    }
 }

@@ -14,11 +14,12 @@
 //! | [`analysis`] | access kinds, extents and levels |
 //! | [`text`] | the text form of the IR: printer and parser |
 //! | [`program`] | all of the above in one value, which backends start from |
-//! | [`values`] | one temporary for each value |
+//! | [`values`], [`carried`] | one temporary for each value, also for those carried in fields |
 //! | `generate` | random stencils, for tests; behind the feature of that name |
 //! | [`schedule`] | how a program is computed |
 pub mod analysis;
 pub mod branches;
+pub mod carried;
 pub mod diagnostic;
 pub mod dtype;
 #[cfg(feature = "generate")]

@@ -43,13 +43,14 @@ impl Program {
         })
     }
 
-    /// The same program with one temporary for each value, as schedules want it.
+    /// The same program as schedules want it: one temporary for each value, also for values carried from level to level.
     ///
     /// # Panics
     ///
     /// Never: the program was analysed before, and does not become wrong.
-    pub fn with_split_values(&self) -> Program {
-        let stencil = crate::values::split(self.stencil.clone());
+    pub fn for_schedule(&self) -> Program {
+        let stencil = crate::carried::in_temporaries(self.stencil.clone(), &self.analysis);
+        let stencil = crate::values::split(stencil);
         let analysis = analyse(&stencil).expect("values of a correct program are split");
         Program { stencil, analysis }
     }

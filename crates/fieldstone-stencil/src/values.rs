@@ -10,7 +10,7 @@
 //! Values that never meet can live in different places, most of them in registers.
 
 use crate::grid::Axis;
-use crate::ir::{Expr, ExprKind, Stencil, Stmt, StmtKind, Target, TempId, Temporary};
+use crate::ir::{Expr, Stencil, Stmt, StmtKind, Target, TempId, Temporary};
 use crate::visit::Accesses;
 
 /// Gives every value of a temporary a temporary of its own, where no value is carried from one section to another.
@@ -115,27 +115,10 @@ impl Names {
     }
 
     fn rename_reads(&self, expr: &mut Expr) {
-        match &mut expr.kind {
-            ExprKind::Access {
-                target: Target::Temp(id),
-                ..
-            } => *id = self.current[id.0 as usize],
-            ExprKind::Access { .. } | ExprKind::Literal(_) | ExprKind::Scalar(_) => {}
-            ExprKind::Unary(_, x) | ExprKind::Cast(x) => self.rename_reads(x),
-            ExprKind::Binary(_, a, b) | ExprKind::Compare(_, a, b) => {
-                self.rename_reads(a);
-                self.rename_reads(b);
+        expr.each_target(&mut |target| {
+            if let Target::Temp(id) = target {
+                *id = self.current[id.0 as usize];
             }
-            ExprKind::Select(condition, a, b) => {
-                self.rename_reads(condition);
-                self.rename_reads(a);
-                self.rename_reads(b);
-            }
-            ExprKind::Call(_, arguments) => {
-                for argument in arguments {
-                    self.rename_reads(argument);
-                }
-            }
-        }
+        });
     }
 }

@@ -20,6 +20,29 @@ impl Expr {
         fixed.into_iter().flatten().chain(rest)
     }
 
+    /// Calls `change` on every target that is read.
+    pub fn each_target(&mut self, change: &mut impl FnMut(&mut Target)) {
+        match &mut self.kind {
+            ExprKind::Access { target, .. } => change(target),
+            ExprKind::Literal(_) | ExprKind::Scalar(_) => {}
+            ExprKind::Unary(_, x) | ExprKind::Cast(x) => x.each_target(change),
+            ExprKind::Binary(_, a, b) | ExprKind::Compare(_, a, b) => {
+                a.each_target(change);
+                b.each_target(change);
+            }
+            ExprKind::Select(condition, a, b) => {
+                condition.each_target(change);
+                a.each_target(change);
+                b.each_target(change);
+            }
+            ExprKind::Call(_, arguments) => {
+                arguments
+                    .iter_mut()
+                    .for_each(|argument| argument.each_target(change));
+            }
+        }
+    }
+
     /// Calls `visit` on the expression and everything below it, operands first, without recursion.
     pub fn walk<'a>(&'a self, mut visit: impl FnMut(&'a Expr)) {
         let mut todo = vec![(self, false)];

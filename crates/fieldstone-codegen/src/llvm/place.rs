@@ -115,7 +115,7 @@ pub(super) fn block_pointer(
 ) -> String {
     let level = b.add(level, context.scratch.levels_around.0);
     let bytes = b.mul(&level, context.scratch.level_bytes);
-    let bytes = b.add(&bytes, offset);
+    let bytes = b.add(&bytes, offset + context.scratch.bytes);
     let first = b.mul(first, size);
     let bytes = b.sub(&bytes, first);
     b.offset("%scratch", bytes)
@@ -180,6 +180,16 @@ fn scratch_pointer(
         Place::Column { offset: start } => {
             let level = b.add(&row.index[2], offset.0[2]);
             return block_pointer(context, b, start, &level, first, size);
+        }
+        Place::Window {
+            offset: start,
+            row: row_bytes,
+            levels,
+        } => {
+            let level = b.add(&row.index[2], offset.0[2]);
+            let ring = b.value(format_args!("and i64 {level}, {}", levels - 1));
+            let bytes = b.mul(&ring, row_bytes);
+            (b.add(&bytes, start), 0)
         }
     };
     let first_point = b.mul(first, size);

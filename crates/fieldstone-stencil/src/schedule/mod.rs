@@ -143,6 +143,8 @@ pub enum Placement {
     Column {
         /// Index of the nest.
         nest: usize,
+        /// How many levels are kept, a power of two, where one sweep reads no level further back; all where `None`.
+        window: Option<usize>,
     },
     /// In an array as large as the domain and its extent.
     Array {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::grid::{Axis, Extent, Interval};
 use crate::ir::{Order, Target, TempId};
 use crate::program::Program;
+use crate::visit::Accesses;
 
 use super::cut::{Cut, Group, Item, Kind, Placed};
 use super::stage::{self, Reads};
@@ -166,7 +167,10 @@ fn placements(program: &Program, cut: &Cut<'_>, nests: &[Nest]) -> Vec<Placement
             return Placement::Register;
         }
         match &nests[uses.nest] {
-            Nest::Columns(_) => Placement::Column { nest: uses.nest },
+            Nest::Columns(nest) => Placement::Column {
+                nest: uses.nest,
+                window: window(nest, id),
+            },
             _ => Placement::Ring {
                 nest: uses.nest,
                 rows: ((uses.newest - uses.oldest + 1).max(1) as usize).next_power_of_two(),
@@ -181,6 +185,33 @@ fn placements(program: &Program, cut: &Cut<'_>, nests: &[Nest]) -> Vec<Placement
         .enumerate()
         .map(place)
         .collect()
+}
+
+/// Levels of a temporary that a nest needs at a time, a power of two; `None` where several sweeps use it, or it is read from far
+/// away.
+fn window(nest: &ColumnNest, id: TempId) -> Option<usize> {
+    const FAR: i32 = 3;
+    let mut furthest = None;
+    for sweep in &nest.sweeps {
+        let stages = sweep.sections.iter().flat_map(|(_, stages)| stages);
+        let statements = stages.flat_map(|stage| &stage.statements);
+        let mut offsets = Vec::new();
+        for accesses in statements.map(Accesses::of) {
+            let own = |target: &Target| *target == Target::Temp(id);
+            let written = accesses.writes.iter().filter(|(target, _)| own(target));
+            offsets.extend(written.map(|_| 0));
+            let read = accesses.reads.iter().filter(|(target, _)| own(target));
+            offsets.extend(read.map(|(_, offset)| offset.along(Axis::K).abs()));
+        }
+        let Some(most) = offsets.into_iter().max() else {
+            continue;
+        };
+        if furthest.replace(most).is_some() {
+            return None;
+        }
+    }
+    let furthest = furthest.filter(|furthest| *furthest <= FAR)?;
+    Some((furthest as usize + 1).next_power_of_two())
 }
 
 /// Whether all uses of a temporary are in one group.
@@ -233,7 +264,7 @@ fn note_stage(
         uses.extent = uses.extent.union(reach);
     };
     for statement in &stage.statements {
-        let accesses = crate::visit::Accesses::of(statement);
+        let accesses = Accesses::of(statement);
         for (target, offset) in accesses.reads {
             if let Target::Temp(id) = target {
                 let row = ahead + slide.map_or(0, |axis| offset.along(axis));

@@ -112,7 +112,11 @@ impl fmt::Display for Placement {
                     "ring of {rows} rows in nest {nest}, {extent} around the tile"
                 )
             }
-            Placement::Column { nest } => write!(f, "column block in nest {nest}"),
+            Placement::Column { nest, window: None } => write!(f, "column block in nest {nest}"),
+            Placement::Column {
+                nest,
+                window: Some(levels),
+            } => write!(f, "{levels} levels of a column block in nest {nest}"),
             Placement::Array { extent, zeroed } => {
                 let zeroed = if *zeroed { ", zeroed" } else { "" };
                 write!(f, "array, {extent} around the domain{zeroed}")
