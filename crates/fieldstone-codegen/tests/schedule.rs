@@ -200,10 +200,10 @@ const CARRIED: &[(&str, &str, bool)] = &[
         "not where levels ahead are read, which hold the caller's values",
         "
     with computation(BACKWARD):
-        with interval(0, 1):
-            b = a
         with interval(1, None):
             b = b[0, 0, -1] + a
+        with interval(0, 1):
+            b = a
 ",
         false,
     ),
