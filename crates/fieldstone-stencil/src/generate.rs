@@ -544,14 +544,7 @@ impl<'a> Generator<'a> {
         use BinaryOp::{And, BitAnd, BitOr, BitXor, Or};
         match self.random.below(10) {
             0..=5 => {
-                let op = self.random.pick(&[
-                    CompareOp::Eq,
-                    CompareOp::Ne,
-                    CompareOp::Lt,
-                    CompareOp::Le,
-                    CompareOp::Gt,
-                    CompareOp::Ge,
-                ]);
+                let op = self.random.pick(&CompareOp::ALL);
                 let kind = self.random.pick(&[Kind::Real, Kind::Real, Kind::Int]);
                 let (a, b) = (self.expr(kind, depth, place), self.expr(kind, depth, place));
                 untyped(ExprKind::Compare(op, Box::new(a), Box::new(b)))

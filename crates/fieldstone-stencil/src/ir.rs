@@ -466,6 +466,24 @@ impl UnaryOp {
 }
 
 impl BinaryOp {
+    /// Every operator.
+    pub const ALL: [BinaryOp; 14] = [
+        BinaryOp::Add,
+        BinaryOp::Sub,
+        BinaryOp::Mul,
+        BinaryOp::Div,
+        BinaryOp::FloorDiv,
+        BinaryOp::Mod,
+        BinaryOp::Pow,
+        BinaryOp::And,
+        BinaryOp::Or,
+        BinaryOp::BitAnd,
+        BinaryOp::BitOr,
+        BinaryOp::BitXor,
+        BinaryOp::ShiftLeft,
+        BinaryOp::ShiftRight,
+    ];
+
     /// How gtscript writes it.
     pub fn symbol(self) -> &'static str {
         match self {
@@ -488,6 +506,16 @@ impl BinaryOp {
 }
 
 impl CompareOp {
+    /// Every comparison.
+    pub const ALL: [CompareOp; 6] = [
+        CompareOp::Eq,
+        CompareOp::Ne,
+        CompareOp::Lt,
+        CompareOp::Le,
+        CompareOp::Gt,
+        CompareOp::Ge,
+    ];
+
     /// How gtscript writes it.
     pub fn symbol(self) -> &'static str {
         match self {

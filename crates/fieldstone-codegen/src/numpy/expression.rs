@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fieldstone_stencil::ir::{
-    BinaryOp, Builtin, CompareOp, Expr, ExprKind, Literal, Stencil, UnaryOp,
-};
+use fieldstone_stencil::ir::{BinaryOp, Builtin, Expr, ExprKind, Literal, Stencil, UnaryOp};
 use fieldstone_stencil::{DType, Offset};
 
 use super::names::Names;
@@ -137,14 +135,7 @@ impl<'a> Writer<'a> {
             }
             ExprKind::Binary(operation, left, right) => self.binary(*operation, left, right),
             ExprKind::Compare(operation, left, right) => {
-                let sign = match operation {
-                    CompareOp::Eq => "==",
-                    CompareOp::Ne => "!=",
-                    CompareOp::Lt => "<",
-                    CompareOp::Le => "<=",
-                    CompareOp::Gt => ">",
-                    CompareOp::Ge => ">=",
-                };
+                let sign = operation.symbol();
                 // Python would chain comparisons, so neither side may be one.
                 let (left, right) = self.operands(left, right);
                 let (left, right) = (left.at_least(Binding::Or), right.at_least(Binding::Or));

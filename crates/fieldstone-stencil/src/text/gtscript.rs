@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::fmt::Write;
 
+use super::piece::Piece;
+use crate::dtype::DType;
 use crate::grid::{Axes, Axis, Bound, Interval, Level, Offset};
 use crate::ir::{
     Expr, ExprKind, Literal, Order, Param, Stencil, Stmt, StmtKind, Target, TempId, UnaryOp,
@@ -51,12 +53,6 @@ struct Writer<'a> {
     /// Temporaries whose annotation is written.
     annotated: HashSet<TempId>,
     out: String,
-}
-
-/// What is left to write of an expression.
-enum Piece<'a> {
-    Expr(&'a Expr),
-    Text(&'static str),
 }
 
 impl Writer<'_> {
@@ -147,6 +143,8 @@ impl Writer<'_> {
         while let Some(piece) = todo.pop() {
             match piece {
                 Piece::Text(text) => out.push_str(text),
+                // They are to be resolved anew.
+                Piece::Type(_) => {}
                 Piece::Expr(expr) => {
                     let start = todo.len();
                     self.pieces(expr, &mut out, &mut todo);
@@ -174,33 +172,18 @@ impl Writer<'_> {
                 };
                 rest.extend([Text(symbol), Operand(a), Text(")")]);
             }
-            ExprKind::Binary(op, a, b) => {
-                let symbol = op.symbol();
-                rest.extend([Text("("), Operand(a), Text(" "), Text(symbol)]);
-                rest.extend([Text(" "), Operand(b), Text(")")]);
-            }
-            ExprKind::Compare(op, a, b) => {
-                let symbol = op.symbol();
-                rest.extend([Text("("), Operand(a), Text(" "), Text(symbol)]);
-                rest.extend([Text(" "), Operand(b), Text(")")]);
-            }
+            ExprKind::Binary(op, a, b) => rest.extend(Piece::infix(a, op.symbol(), b)),
+            ExprKind::Compare(op, a, b) => rest.extend(Piece::infix(a, op.symbol(), b)),
             ExprKind::Select(condition, a, b) => {
                 rest.extend([Text("("), Operand(a), Text(" if "), Operand(condition)]);
                 rest.extend([Text(" else "), Operand(b), Text(")")]);
             }
             ExprKind::Call(builtin, operands) => {
-                rest.extend([Text(builtin.name()), Text("(")]);
-                for (n, operand) in operands.iter().enumerate() {
-                    if n > 0 {
-                        rest.push(Text(", "));
-                    }
-                    rest.push(Operand(operand));
-                }
-                rest.push(Text(")"));
+                rest.extend(Piece::call(builtin.name(), operands));
             }
             ExprKind::Cast(a) => {
-                let name = expr.dtype.map_or("", |dtype| dtype.name());
-                rest.extend([Text(name), Text("("), Operand(a), Text(")")]);
+                let name = expr.dtype.map_or("", DType::name);
+                rest.extend(Piece::call(name, [&**a]));
             }
         }
     }

@@ -46,11 +46,14 @@
 
 mod gtscript;
 mod parse;
+mod piece;
 mod print;
+mod token;
 
 pub use gtscript::gtscript;
-pub use parse::{SYNTAX, parse};
+pub use parse::parse;
 pub use print::{print, print_expr, print_program};
+pub use token::SYNTAX;
 
 use crate::dtype::DType;
 use crate::ir::{Builtin, Expr, ExprKind, Stencil, StmtKind, Target};

@@ -3,9 +3,10 @@
 use std::fmt::Write;
 
 use super::implied;
+use super::piece::Piece;
 use crate::dtype::DType;
 use crate::grid::{Extent, Offset};
-use crate::ir::{Expr, ExprKind, Literal, Order, Param, Stencil, Stmt, StmtKind, Target, UnaryOp};
+use crate::ir::{Expr, ExprKind, Literal, Order, Param, Stencil, Stmt, StmtKind, Target};
 use crate::program::Program;
 
 /// The text of a stencil.
@@ -30,13 +31,6 @@ struct Printer<'a> {
     program: Option<&'a Program>,
     typed: bool,
     out: String,
-}
-
-/// What is left to print of an expression.
-enum Piece<'a> {
-    Expr(&'a Expr),
-    Text(&'static str),
-    Type(&'a Expr),
 }
 
 impl<'a> Printer<'a> {
@@ -184,7 +178,6 @@ impl<'a> Printer<'a> {
 
     /// Prints what an expression starts with, and lists the rest.
     fn pieces<'e>(&mut self, expr: &'e Expr, rest: &mut Vec<Piece<'e>>) {
-        use Piece::{Expr as Operand, Text};
         match &expr.kind {
             ExprKind::Literal(literal) => self.out.push_str(&print_literal(*literal)),
             ExprKind::Scalar(id) => {
@@ -198,56 +191,19 @@ impl<'a> Printer<'a> {
                     let _ = write!(self.out, "{offset}");
                 }
             }
-            ExprKind::Unary(op, a) => rest.extend([
-                Text(match op {
-                    UnaryOp::Neg => "-(",
-                    UnaryOp::Not => "not(",
-                    UnaryOp::Invert => "~(",
-                }),
-                Operand(a),
-                Text(")"),
-            ]),
-            ExprKind::Binary(_, a, b) | ExprKind::Compare(_, a, b) => {
-                let symbol = match &expr.kind {
-                    ExprKind::Binary(op, ..) => op.symbol(),
-                    ExprKind::Compare(op, ..) => op.symbol(),
-                    _ => "?",
-                };
-                rest.extend([
-                    Text("("),
-                    Operand(a),
-                    Text(" "),
-                    Text(symbol),
-                    Text(" "),
-                    Operand(b),
-                    Text(")"),
-                ]);
+            ExprKind::Unary(op, a) => rest.extend(Piece::call(op.symbol(), [&**a])),
+            ExprKind::Binary(op, a, b) => rest.extend(Piece::infix(a, op.symbol(), b)),
+            ExprKind::Compare(op, a, b) => rest.extend(Piece::infix(a, op.symbol(), b)),
+            ExprKind::Select(condition, a, b) => {
+                rest.extend(Piece::call("select", [&**condition, &**a, &**b]));
             }
-            ExprKind::Select(condition, a, b) => rest.extend([
-                Text("select("),
-                Operand(condition),
-                Text(", "),
-                Operand(a),
-                Text(", "),
-                Operand(b),
-                Text(")"),
-            ]),
             ExprKind::Call(builtin, operands) => {
-                rest.extend([Text(builtin.name()), Text("(")]);
-                for (n, operand) in operands.iter().enumerate() {
-                    if n > 0 {
-                        rest.push(Text(", "));
-                    }
-                    rest.push(Operand(operand));
-                }
-                rest.push(Text(")"));
+                rest.extend(Piece::call(builtin.name(), operands));
             }
-            ExprKind::Cast(a) => rest.extend([
-                Text(expr.dtype.map_or("cast", DType::name)),
-                Text("("),
-                Operand(a),
-                Text(")"),
-            ]),
+            ExprKind::Cast(a) => {
+                let name = expr.dtype.map_or("cast", DType::name);
+                rest.extend(Piece::call(name, [&**a]));
+            }
         }
     }
 
