@@ -1,7 +1,9 @@
 //! Whether arguments of a call overlap in memory, and whether that changes the result.
 
-use fieldstone_stencil::ir::{Expr, ExprKind, FieldId, Stmt, StmtKind, Target};
-use fieldstone_stencil::{Axis, Extent, Offset, Program};
+use std::slice;
+
+use fieldstone_stencil::ir::{FieldId, Target};
+use fieldstone_stencil::{Axis, Extent, Offset, Program, visit};
 
 use crate::domain::Requirement;
 use crate::error::{CallError, Reader};
@@ -201,13 +203,19 @@ fn in_order(program: &Program) -> Vec<Access> {
     for (c, (computation, extents)) in computations.enumerate() {
         for (s, (section, extents)) in computation.sections.iter().zip(extents).enumerate() {
             for (statement, extent) in section.body.iter().zip(extents) {
-                add(statement, &mut |field, kind| {
-                    let kind = match kind {
-                        Kind::ReadPoint if *extent != Extent::ZERO => Kind::ReadElsewhere,
-                        kind => kind,
+                visit::accesses(slice::from_ref(statement), &mut |access| {
+                    let Target::Field(FieldId(id)) = access.target else {
+                        return;
+                    };
+                    let kind = if access.write {
+                        Kind::Write
+                    } else if access.offset == Offset::ZERO && *extent == Extent::ZERO {
+                        Kind::ReadPoint
+                    } else {
+                        Kind::ReadElsewhere
                     };
                     accesses.push(Access {
-                        field,
+                        field: id as usize,
                         kind,
                         computation: c,
                         section: s,
@@ -217,43 +225,6 @@ fn in_order(program: &Program) -> Vec<Access> {
         }
     }
     accesses
-}
-
-fn add(statement: &Stmt, found: &mut dyn FnMut(usize, Kind)) {
-    match &statement.kind {
-        StmtKind::Assign { target, value, .. } => {
-            add_reads(value, found);
-            if let Target::Field(FieldId(id)) = *target {
-                found(id as usize, Kind::Write);
-            }
-        }
-        StmtKind::If {
-            condition,
-            then,
-            orelse,
-        } => {
-            add_reads(condition, found);
-            for inner in then.iter().chain(orelse) {
-                add(inner, found);
-            }
-        }
-    }
-}
-
-fn add_reads(expr: &Expr, found: &mut dyn FnMut(usize, Kind)) {
-    expr.walk(|node| {
-        if let ExprKind::Access {
-            target: Target::Field(FieldId(id)),
-            offset,
-        } = node.kind
-        {
-            let kind = match offset {
-                Offset::ZERO => Kind::ReadPoint,
-                _ => Kind::ReadElsewhere,
-            };
-            found(id as usize, kind);
-        }
-    });
 }
 
 fn in_place(accesses: &[Access], written: usize, other: usize) -> Option<Reader> {

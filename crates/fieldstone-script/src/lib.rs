@@ -13,7 +13,6 @@
 //! | `check` | what the IR must not do: races, overlapping intervals |
 //!
 //! The crate knows Python's syntax but no Python object; [`compile`] is the whole of it.
-mod access;
 mod check;
 mod constant;
 pub mod definition;

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use fieldstone_stencil::ir::{Expr, ExprKind, Stencil, Stmt, StmtKind, Target, TempId};
+use fieldstone_stencil::ir::{Stencil, Stmt, StmtKind, Target, TempId};
 
-use crate::access::reads;
+use fieldstone_stencil::visit::reads;
 
 /// Removes what is assigned to those of `stored` that nothing reads.
 pub fn prune(stencil: &mut Stencil, stored: &HashSet<TempId>) {
@@ -82,14 +82,14 @@ fn renumber(statement: &mut Stmt, new: &[Option<TempId>]) {
     match &mut statement.kind {
         StmtKind::Assign { target, value, .. } => {
             rename(target, new);
-            renumber_expression(value, new);
+            value.each_target(&mut |target| rename(target, new));
         }
         StmtKind::If {
             condition,
             then,
             orelse,
         } => {
-            renumber_expression(condition, new);
+            condition.each_target(&mut |target| rename(target, new));
             then.iter_mut()
                 .chain(orelse)
                 .for_each(|statement| renumber(statement, new));
@@ -102,25 +102,5 @@ fn rename(target: &mut Target, new: &[Option<TempId>]) {
         && let Some(new) = new[id.0 as usize]
     {
         *id = new;
-    }
-}
-
-fn renumber_expression(expression: &mut Expr, new: &[Option<TempId>]) {
-    match &mut expression.kind {
-        ExprKind::Access { target, .. } => rename(target, new),
-        ExprKind::Literal(_) | ExprKind::Scalar(_) => {}
-        ExprKind::Unary(_, operand) | ExprKind::Cast(operand) => renumber_expression(operand, new),
-        ExprKind::Binary(_, left, right) | ExprKind::Compare(_, left, right) => {
-            renumber_expression(left, new);
-            renumber_expression(right, new);
-        }
-        ExprKind::Select(condition, then, orelse) => {
-            for part in [condition, then, orelse] {
-                renumber_expression(part, new);
-            }
-        }
-        ExprKind::Call(_, operands) => operands
-            .iter_mut()
-            .for_each(|operand| renumber_expression(operand, new)),
     }
 }

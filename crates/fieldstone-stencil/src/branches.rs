@@ -14,11 +14,13 @@
 //! ```
 
 use std::collections::HashSet;
+use std::slice;
 
-use crate::analysis::access::{conditional_neighbour, each_access, is_neighbour};
+use crate::analysis::access::{conditional_neighbour, is_neighbour};
 use crate::dtype::DType;
 use crate::grid::Offset;
 use crate::ir::{Expr, ExprKind, Order, Stencil, Stmt, StmtKind, Target, TempId, Temporary};
+use crate::visit::accesses;
 
 /// Which `if` statements are split, and how far.
 #[derive(Clone, Copy, PartialEq)]
@@ -188,11 +190,12 @@ struct Group {
 impl Group {
     fn takes(&self, stencil: &Stencil, order: Order, stmt: &Stmt) -> bool {
         let mut fits = true;
-        each_access(stmt, &mut |target, offset, write, _| {
-            let conflict = if write {
+        accesses(slice::from_ref(stmt), &mut |access| {
+            let target = access.target;
+            let conflict = if access.write {
                 self.neighbours.contains(&target)
             } else {
-                is_neighbour(order, stencil.target_axes(target), offset)
+                is_neighbour(order, stencil.target_axes(target), access.offset)
                     && self.written.contains(&target)
             };
             fits &= !conflict;
@@ -201,10 +204,11 @@ impl Group {
     }
 
     fn add(&mut self, stencil: &Stencil, order: Order, stmt: Stmt) {
-        each_access(&stmt, &mut |target, offset, write, _| {
-            if write {
+        accesses(slice::from_ref(&stmt), &mut |access| {
+            let target = access.target;
+            if access.write {
                 self.written.insert(target);
-            } else if is_neighbour(order, stencil.target_axes(target), offset) {
+            } else if is_neighbour(order, stencil.target_axes(target), access.offset) {
                 self.neighbours.insert(target);
             }
         });

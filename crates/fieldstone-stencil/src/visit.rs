@@ -2,6 +2,7 @@
 
 use crate::grid::Offset;
 use crate::ir::{Expr, ExprKind, Stmt, StmtKind, Target};
+use crate::source::Span;
 
 impl Expr {
     /// The operands, in order.
@@ -20,27 +21,20 @@ impl Expr {
         fixed.into_iter().flatten().chain(rest)
     }
 
-    /// Calls `change` on every target that is read.
-    pub fn each_target(&mut self, change: &mut impl FnMut(&mut Target)) {
-        match &mut self.kind {
-            ExprKind::Access { target, .. } => change(target),
-            ExprKind::Literal(_) | ExprKind::Scalar(_) => {}
-            ExprKind::Unary(_, x) | ExprKind::Cast(x) => x.each_target(change),
+    /// The operands, in order, to be changed.
+    pub fn operands_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+        let (fixed, rest): ([Option<&mut Expr>; 3], &mut [Expr]) = match &mut self.kind {
+            ExprKind::Literal(_) | ExprKind::Scalar(_) | ExprKind::Access { .. } => {
+                ([None, None, None], &mut [])
+            }
+            ExprKind::Unary(_, x) | ExprKind::Cast(x) => ([Some(x), None, None], &mut []),
             ExprKind::Binary(_, a, b) | ExprKind::Compare(_, a, b) => {
-                a.each_target(change);
-                b.each_target(change);
+                ([Some(a), Some(b), None], &mut [])
             }
-            ExprKind::Select(condition, a, b) => {
-                condition.each_target(change);
-                a.each_target(change);
-                b.each_target(change);
-            }
-            ExprKind::Call(_, arguments) => {
-                arguments
-                    .iter_mut()
-                    .for_each(|argument| argument.each_target(change));
-            }
-        }
+            ExprKind::Select(condition, a, b) => ([Some(condition), Some(a), Some(b)], &mut []),
+            ExprKind::Call(_, arguments) => ([None, None, None], arguments),
+        };
+        fixed.into_iter().flatten().chain(rest)
     }
 
     /// Calls `visit` on the expression and everything below it, operands first, without recursion.
@@ -57,6 +51,108 @@ impl Expr {
             todo[start..].reverse();
         }
     }
+
+    /// Calls `change` on the expression and everything below it, each before its operands, without recursion.
+    pub fn walk_mut(&mut self, mut change: impl FnMut(&mut Expr)) {
+        let mut todo = vec![self];
+        while let Some(expr) = todo.pop() {
+            change(expr);
+            todo.extend(expr.operands_mut());
+        }
+    }
+
+    /// Calls `change` on every target that is read.
+    pub fn each_target(&mut self, change: &mut impl FnMut(&mut Target)) {
+        self.walk_mut(|node| {
+            if let ExprKind::Access { target, .. } = &mut node.kind {
+                change(target);
+            }
+        });
+    }
+
+    /// How many expressions are inside of each other, itself included.
+    pub fn depth(&self) -> usize {
+        let mut todo = vec![(self, 1)];
+        let mut deepest = 0;
+        while let Some((expr, depth)) = todo.pop() {
+            deepest = deepest.max(depth);
+            todo.extend(expr.operands().map(|operand| (operand, depth + 1)));
+        }
+        deepest
+    }
+}
+
+/// One read or write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// What is accessed.
+    pub target: Target,
+    /// Where, from the point that is computed; zero for a write.
+    pub offset: Offset,
+    /// A write, or else a read.
+    pub write: bool,
+    /// Whether it is inside of an `if` of the statements that are walked over.
+    pub conditional: bool,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// Visits every access of statements in the order of evaluation, a statement's reads before its write.
+pub fn accesses(statements: &[Stmt], visit: &mut dyn FnMut(Access)) {
+    within(statements, false, visit);
+}
+
+fn within(statements: &[Stmt], conditional: bool, visit: &mut dyn FnMut(Access)) {
+    let read = |expr: &Expr, visit: &mut dyn FnMut(Access)| {
+        reads(expr, &mut |access| {
+            visit(Access {
+                conditional,
+                ..access
+            });
+        });
+    };
+    for statement in statements {
+        match &statement.kind {
+            StmtKind::Assign {
+                target,
+                target_span,
+                value,
+            } => {
+                read(value, visit);
+                visit(Access {
+                    target: *target,
+                    offset: Offset::ZERO,
+                    write: true,
+                    conditional,
+                    span: *target_span,
+                });
+            }
+            StmtKind::If {
+                condition,
+                then,
+                orelse,
+            } => {
+                read(condition, visit);
+                within(then, true, visit);
+                within(orelse, true, visit);
+            }
+        }
+    }
+}
+
+/// Visits every read of an expression, in the order of evaluation.
+pub fn reads(expr: &Expr, visit: &mut dyn FnMut(Access)) {
+    expr.walk(|node| {
+        if let ExprKind::Access { target, offset } = node.kind {
+            visit(Access {
+                target,
+                offset,
+                write: false,
+                conditional: false,
+                span: node.span,
+            });
+        }
+    });
 }
 
 /// What a statement reads and writes, the statements inside it included.
@@ -71,36 +167,15 @@ pub struct Accesses {
 impl Accesses {
     /// The accesses of one statement.
     pub fn of(statement: &Stmt) -> Accesses {
-        let mut accesses = Accesses::default();
-        accesses.add(statement, false);
-        accesses
-    }
-
-    fn add(&mut self, statement: &Stmt, conditional: bool) {
-        match &statement.kind {
-            StmtKind::Assign { target, value, .. } => {
-                self.read(value);
-                self.writes.push((*target, conditional));
-            }
-            StmtKind::If {
-                condition,
-                then,
-                orelse,
-            } => {
-                self.read(condition);
-                for inner in then.iter().chain(orelse) {
-                    self.add(inner, true);
-                }
-            }
-        }
-    }
-
-    fn read(&mut self, expr: &Expr) {
-        expr.walk(|node| {
-            if let ExprKind::Access { target, offset } = node.kind {
-                self.reads.push((target, offset));
+        let mut found = Accesses::default();
+        accesses(std::slice::from_ref(statement), &mut |access| {
+            if access.write {
+                found.writes.push((access.target, access.conditional));
+            } else {
+                found.reads.push((access.target, access.offset));
             }
         });
+        found
     }
 
     /// The targets written, each once.

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use fieldstone_stencil::analysis::access::each_access;
 use fieldstone_stencil::generate::{Shape, stencil};
 use fieldstone_stencil::ir::{Order, Stencil, Stmt, Target};
 use fieldstone_stencil::text::{gtscript, parse, print, without_spans};
 use fieldstone_stencil::types::{Precision, resolve};
 use fieldstone_stencil::verify::verify;
+use fieldstone_stencil::visit::{Access, accesses};
 use fieldstone_stencil::{Axis, Extent, Program};
 use proptest::prelude::*;
 
@@ -134,7 +134,13 @@ impl<'a> Run<'a> {
     }
 
     fn statement(&mut self, stmt: &Stmt, points: &[[i64; 3]]) {
-        each_access(stmt, &mut |target, offset, write, _| {
+        accesses(std::slice::from_ref(stmt), &mut |access| {
+            let Access {
+                target,
+                offset,
+                write,
+                ..
+            } = access;
             for point in points {
                 let at: [i64; 3] = std::array::from_fn(|n| point[n] + i64::from(offset.0[n]));
                 match target {

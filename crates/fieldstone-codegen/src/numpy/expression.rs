@@ -283,18 +283,9 @@ pub(super) fn numpy_type(dtype: DType) -> String {
 
 /// Whether a value differs from point to point.
 pub(super) fn reads_fields(expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Literal(_) | ExprKind::Scalar(_) => false,
-        ExprKind::Access { .. } => true,
-        ExprKind::Unary(_, operand) | ExprKind::Cast(operand) => reads_fields(operand),
-        ExprKind::Binary(_, left, right) | ExprKind::Compare(_, left, right) => {
-            reads_fields(left) || reads_fields(right)
-        }
-        ExprKind::Select(condition, then, orelse) => [condition, then, orelse]
-            .into_iter()
-            .any(|operand| reads_fields(operand)),
-        ExprKind::Call(_, operands) => operands.iter().any(reads_fields),
-    }
+    let mut found = false;
+    expr.walk(|node| found |= matches!(node.kind, ExprKind::Access { .. }));
+    found
 }
 
 /// A literal as the Python number that means the same beside an operand of its type.

@@ -31,10 +31,10 @@ use fieldstone_stencil::{DType, Offset, Source, SourceId, SourceMap, Span};
 use ruff_python_ast::StmtFunctionDef;
 use ruff_text_size::Ranged;
 
-use crate::access::{Access, accesses, reads};
 use crate::definition::{Definition, Environment, FunctionId, Value};
 use crate::prune::prune;
 use crate::{check, names, rule, syntax};
+use fieldstone_stencil::visit::{Access, accesses, reads};
 
 /// Compiles a definition to untyped IR, or to every error in it.
 pub fn compile(definition: &Definition) -> Result<Stencil, Diagnostics> {

@@ -12,10 +12,10 @@ use ruff_text_size::Ranged;
 use super::expression::combine;
 use super::name::Meaning;
 use super::{Binding, Lowering, Reported, read};
-use crate::access::reads;
 use crate::definition::Value;
 use crate::keyword::Keyword;
 use crate::{constant, rule};
+use fieldstone_stencil::visit::reads;
 
 /// Conditions inside of conditions.
 const DEEPEST: usize = 200;

@@ -299,8 +299,8 @@ impl Lowering<'_> {
 
 /// Moves every read of an expression.
 fn shift(expression: &mut ir::Expr, by: Offset, stencil: &ir::Stencil) {
-    match &mut expression.kind {
-        ExprKind::Access { target, offset } => {
+    expression.walk_mut(|node| {
+        if let ExprKind::Access { target, offset } = &mut node.kind {
             let axes = stencil.target_axes(*target);
             *offset = *offset
                 + Offset(Axis::ALL.map(|axis| {
@@ -311,19 +311,5 @@ fn shift(expression: &mut ir::Expr, by: Offset, stencil: &ir::Stencil) {
                     }
                 }));
         }
-        ExprKind::Literal(_) | ExprKind::Scalar(_) => {}
-        ExprKind::Unary(_, operand) | ExprKind::Cast(operand) => shift(operand, by, stencil),
-        ExprKind::Binary(_, left, right) | ExprKind::Compare(_, left, right) => {
-            shift(left, by, stencil);
-            shift(right, by, stencil);
-        }
-        ExprKind::Select(condition, then, orelse) => {
-            for part in [condition, then, orelse] {
-                shift(part, by, stencil);
-            }
-        }
-        ExprKind::Call(_, operands) => operands
-            .iter_mut()
-            .for_each(|operand| shift(operand, by, stencil)),
-    }
+    });
 }

@@ -1,6 +1,7 @@
 //! Reads and writes, and those that have no defined order.
 
 use std::collections::HashSet;
+use std::slice;
 
 use super::{
     AMBIGUOUS_WRITE, CONDITIONAL_NEIGHBOUR, NO_OUTPUT, SELF_ASSIGNMENT, UNREAD_TEMPORARY,
@@ -10,6 +11,7 @@ use crate::diagnostic::{Category, Diagnostic, Severity};
 use crate::grid::{Axes, Axis, Extent, Interval, Offset};
 use crate::ir::{Computation, Expr, ExprKind, Order, Param, Stencil, Stmt, StmtKind, Target};
 use crate::source::Span;
+use crate::visit::accesses;
 
 /// One access of one statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,53 +45,21 @@ pub fn places(stencil: &Stencil) -> Vec<Place> {
     for (computation, c) in stencil.computations.iter().enumerate() {
         for (section, s) in c.sections.iter().enumerate() {
             for (statement, stmt) in s.body.iter().enumerate() {
-                each_access(stmt, &mut |target, offset, write, span| {
+                accesses(slice::from_ref(stmt), &mut |access| {
                     places.push(Place {
                         computation,
                         section,
                         statement,
-                        target,
-                        offset,
-                        write,
-                        span,
+                        target: access.target,
+                        offset: access.offset,
+                        write: access.write,
+                        span: access.span,
                     });
                 });
             }
         }
     }
     places
-}
-
-/// Calls `found(target, offset, is_write, span)` for every access of a statement, in order.
-pub fn each_access(stmt: &Stmt, found: &mut impl FnMut(Target, Offset, bool, Span)) {
-    match &stmt.kind {
-        StmtKind::Assign {
-            target,
-            target_span,
-            value,
-        } => {
-            each_read(value, found);
-            found(*target, Offset::ZERO, true, *target_span);
-        }
-        StmtKind::If {
-            condition,
-            then,
-            orelse,
-        } => {
-            each_read(condition, found);
-            for inner in then.iter().chain(orelse) {
-                each_access(inner, found);
-            }
-        }
-    }
-}
-
-fn each_read(expr: &Expr, found: &mut impl FnMut(Target, Offset, bool, Span)) {
-    expr.walk(|node| {
-        if let ExprKind::Access { target, offset } = node.kind {
-            found(target, offset, false, node.span);
-        }
-    });
 }
 
 /// Whether a read at `offset` finds points that a statement of the same level and time may be writing: those for which the
@@ -243,11 +213,11 @@ pub fn conditional_neighbour(
 ) -> Option<(Target, Span, Span)> {
     let mut written = std::collections::HashMap::new();
     let mut reads = Vec::new();
-    each_access(stmt, &mut |target, offset, write, span| {
-        if write {
-            written.entry(target).or_insert(span);
-        } else if is_neighbour(order, stencil.target_axes(target), offset) {
-            reads.push((target, span));
+    accesses(slice::from_ref(stmt), &mut |access| {
+        if access.write {
+            written.entry(access.target).or_insert(access.span);
+        } else if is_neighbour(order, stencil.target_axes(access.target), access.offset) {
+            reads.push((access.target, access.span));
         }
     });
     (reads.into_iter()).find_map(|(target, read)| Some((target, read, *written.get(&target)?)))

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::access::{Place, each_access};
+use super::access::Place;
 use super::{OVERLAP, READ_BEFORE_WRITE, TOO_FAR, UNWRITTEN_LEVEL};
 use crate::diagnostic::{Category, Diagnostic};
 use crate::grid::{Axis, Interval, Level, Offset};
@@ -11,6 +11,7 @@ use crate::ir::{
     Computation, Expr, ExprKind, Order, Section, Stencil, Stmt, StmtKind, Target, TempId,
 };
 use crate::source::Span;
+use crate::visit::accesses;
 
 /// How far an access from the levels of `interval` reaches beyond the domain's ends, as in
 /// [`FieldInfo::extent`](super::FieldInfo::extent).
@@ -106,11 +107,9 @@ fn tall(stencil: &Stencil) -> i64 {
             largest = largest.max(i64::from(
                 start.offset.unsigned_abs().max(end.offset.unsigned_abs()),
             ));
-            for stmt in &section.body {
-                each_access(stmt, &mut |_, offset, _, _| {
-                    largest = largest.max(i64::from(offset.along(Axis::K).unsigned_abs()));
-                });
-            }
+            accesses(&section.body, &mut |access| {
+                largest = largest.max(i64::from(access.offset.along(Axis::K).unsigned_abs()));
+            });
         }
     }
     4 * largest + 4
@@ -286,13 +285,11 @@ impl Check<'_> {
             for id in &every {
                 whole.every.entry(*id).or_default().add(&range);
             }
-            for stmt in &section.body {
-                each_access(stmt, &mut |target, _, write, _| {
-                    if let (Target::Temp(id), true) = (target, write) {
-                        whole.some.entry(id).or_default().add(&range);
-                    }
-                });
-            }
+            accesses(&section.body, &mut |access| {
+                if let (Target::Temp(id), true) = (access.target, access.write) {
+                    whole.some.entry(id).or_default().add(&range);
+                }
+            });
             sections.push((section, range, every));
         }
         let mut some = HashMap::new();

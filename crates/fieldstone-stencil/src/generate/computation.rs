@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use super::{Generator, Kind, Place};
-use crate::analysis::access::each_access;
 use crate::grid::{Axes, Bound, Interval, Level};
 use crate::ir::{Computation, Expr, FieldId, Order, Section, Stmt, StmtKind, Target, TempId};
 use crate::source::Span;
+use crate::visit::accesses;
 
 fn statement(kind: StmtKind) -> Stmt {
     Stmt {
@@ -150,13 +150,11 @@ impl Generator<'_> {
     pub(super) fn missing_outputs(&mut self, computations: &[Computation]) -> Option<Computation> {
         let mut assigned = HashSet::new();
         for section in computations.iter().flat_map(|c| &c.sections) {
-            for stmt in &section.body {
-                each_access(stmt, &mut |target, _, write, _| {
-                    if write {
-                        assigned.insert(target);
-                    }
-                });
-            }
+            accesses(&section.body, &mut |access| {
+                if access.write {
+                    assigned.insert(access.target);
+                }
+            });
         }
         let missing: Vec<Target> = (self.outputs())
             .map(|n| Target::Field(FieldId(n)))

@@ -56,7 +56,7 @@ pub use print::{print, print_expr, print_program};
 pub use token::SYNTAX;
 
 use crate::dtype::DType;
-use crate::ir::{Builtin, Expr, ExprKind, Stencil, StmtKind, Target};
+use crate::ir::{Builtin, ExprKind, Stencil, StmtKind, Target};
 use crate::source::{SourceMap, Span};
 
 /// The type an expression of a typed stencil has if the text does not say so; `None` for literals.
@@ -105,14 +105,14 @@ pub fn without_spans(mut stencil: Stencil) -> Stencil {
                         target_span, value, ..
                     } => {
                         *target_span = nowhere;
-                        forget_span(value);
+                        value.walk_mut(|node| node.span = nowhere);
                     }
                     StmtKind::If {
                         condition,
                         then,
                         orelse,
                     } => {
-                        forget_span(condition);
+                        condition.walk_mut(|node| node.span = nowhere);
                         todo.extend(then.iter_mut().chain(orelse));
                     }
                 }
@@ -120,22 +120,4 @@ pub fn without_spans(mut stencil: Stencil) -> Stencil {
         }
     }
     stencil
-}
-
-fn forget_span(expr: &mut Expr) {
-    let mut todo = vec![expr];
-    while let Some(expr) = todo.pop() {
-        expr.span = Span::default();
-        match &mut expr.kind {
-            ExprKind::Literal(_) | ExprKind::Scalar(_) | ExprKind::Access { .. } => {}
-            ExprKind::Unary(_, a) | ExprKind::Cast(a) => todo.push(a),
-            ExprKind::Binary(_, a, b) | ExprKind::Compare(_, a, b) => {
-                todo.extend([&mut **a, &mut **b]);
-            }
-            ExprKind::Select(condition, a, b) => {
-                todo.extend([&mut **condition, &mut **a, &mut **b]);
-            }
-            ExprKind::Call(_, operands) => todo.extend(operands),
-        }
-    }
 }

@@ -46,29 +46,18 @@ pub(super) fn reject_deep(mut stencil: Stencil, errors: &mut Vec<Diagnostic>) ->
 }
 
 fn reject_deep_expr(expr: &mut Expr, errors: &mut Vec<Diagnostic>) {
-    let mut todo = vec![(&*expr, 1)];
-    let mut deepest = 0;
-    while let Some((node, depth)) = todo.pop() {
-        deepest = deepest.max(depth);
-        todo.extend(node.operands().map(|operand| (operand, depth + 1)));
-    }
-    if deepest <= MAX_DEPTH {
+    if expr.depth() <= MAX_DEPTH {
         return;
     }
     errors.push(too_deep(expr.span, "this expression is nested"));
     // Dropped piece by piece, for the destructor of a tree recurses.
-    let nothing = || ExprKind::Literal(Literal::Bool(false));
-    let mut todo = vec![std::mem::replace(&mut expr.kind, nothing())];
-    while let Some(kind) = todo.pop() {
-        match kind {
-            ExprKind::Literal(_) | ExprKind::Scalar(_) | ExprKind::Access { .. } => {}
-            ExprKind::Unary(_, a) | ExprKind::Cast(a) => todo.push(a.kind),
-            ExprKind::Binary(_, a, b) | ExprKind::Compare(_, a, b) => {
-                todo.extend([a.kind, b.kind]);
-            }
-            ExprKind::Select(c, a, b) => todo.extend([c.kind, a.kind, b.kind]),
-            ExprKind::Call(_, operands) => todo.extend(operands.into_iter().map(|o| o.kind)),
-        }
+    let nothing = || Expr::untyped(ExprKind::Literal(Literal::Bool(false)), Span::default());
+    let mut todo = vec![std::mem::replace(expr, nothing())];
+    while let Some(mut expr) = todo.pop() {
+        todo.extend(
+            expr.operands_mut()
+                .map(|operand| std::mem::replace(operand, nothing())),
+        );
     }
 }
 
