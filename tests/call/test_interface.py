@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fieldstone import errors
+from fieldstone import errors, storage
 from fieldstone._core import describe_field
 
 
@@ -139,6 +139,47 @@ def test_attributes(protocol: str, attributes: dict[str, Any], expected: dict[st
         interface = {None: interface}
     field = describe_field(WithInterface(**{protocol: interface}, **attributes))
     assert field == {**described(array), **expected}
+
+
+class Labelled(np.ndarray):
+    dims = ("K", "0")
+    default_origin = (1, 2)
+
+
+class ByMethod(np.ndarray):
+    dims = 2
+
+    def __gt_dims__(self) -> tuple[str, ...]:
+        return ("J", "I")
+
+    def __gt_origin__(self) -> list[int]:
+        return [2, 1]
+
+
+ARRAY = np.arange(20.0).reshape(4, 5)[::-1, 1:]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        ARRAY,
+        ARRAY.T,
+        ARRAY.view(Labelled),
+        ARRAY.view(ByMethod),
+        ARRAY.data,
+        storage.storage(ARRAY, dims="JK", halo=((1, 0), (0, 2)), default_origin=(2, 0)),
+        WithInterface(__array_interface__=ARRAY.__array_interface__, base=ARRAY, dims=2),
+        WithInterface(__array__=lambda dtype=None, copy=None: ARRAY, dims="IK"),
+        WithInterface(__gt_data_interface__={None: {**ARRAY.__array_interface__, "halo": [1, (0, 2)]}}, base=ARRAY),
+        WithInterface(__gt_interface__=lambda: {"cpu": lambda: ARRAY.__array_interface__}, dims=["0", "J"], base=ARRAY),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_storage_around_an_object_is_what_a_stencil_sees_of_the_object(value: Any) -> None:
+    field = describe_field(value)
+    around = describe_field(storage.as_storage(value))
+    # A storage always has a halo, be it of no points.
+    assert around == {**field, "halo": field["halo"] or ((0, 0), (0, 0))}
 
 
 GPU = WithInterface(__cuda_array_interface__={**INTERFACE, "version": 3})

@@ -1,5 +1,6 @@
 //! The extension module `fieldstone._core`: one file per concept it binds.
 mod arguments;
+mod array;
 mod backend;
 mod definition;
 mod errors;
@@ -17,7 +18,6 @@ use pyo3::prelude::*;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     definition::register(module)?;
-    interface::register(module)?;
     stencil::register(module)?;
     storage::register(module)?;
     threads::register(module)

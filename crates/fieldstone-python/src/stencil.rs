@@ -18,6 +18,7 @@ use fieldstone_codegen::error::CallError;
 use fieldstone_device::Pool;
 use fieldstone_stencil::ir::Param;
 use fieldstone_stencil::{Axis, Program};
+use fieldstone_storage::Dim;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -27,8 +28,9 @@ use crate::arguments::{self, Arguments, Keywords, Signature};
 use crate::backend::{Backend, Executor};
 use crate::definition::Definition;
 use crate::errors::raise;
-use crate::interface::{Hooks, Interface, Label, describe};
+use crate::interface::{Description, Hooks};
 use crate::numpy_backend::within;
+use crate::storage::describe;
 
 /// Per field of a call; most stencils have no more fields than this.
 type PerField<T> = SmallVec<[T; 8]>;
@@ -428,8 +430,8 @@ impl Stencil {
                 operands.push(Operand::absent());
                 continue;
             }
-            let interface = describe(&field.name, argument, dims)?;
-            let operand = permute(py, field, interface)?;
+            let description = describe(&field.name, argument, dims)?;
+            let operand = permute(py, field, description)?;
             if validate {
                 self.check_layout(py, n, &operand)?;
             }
@@ -593,18 +595,18 @@ fn stamp(times: &Bound<'_, PyDict>, key: &str) -> PyResult<()> {
 fn permute<'py>(
     py: Python<'py>,
     field: &Requirement,
-    interface: Interface<'py>,
+    description: Description<'py>,
 ) -> PyResult<Operand<'py>> {
     let rank = field.axes.len();
-    if let Some(dims) = interface.dims() {
-        let fits = |label: &Label| matches!(label, Label::Axis(axis) if field.axes.contains(*axis));
+    if let Some(dims) = description.dims() {
+        let fits = |dim: &Dim| grid_axis(*dim).is_some_and(|axis| field.axes.contains(axis));
         if dims.len() != rank || !dims.iter().all(fits) {
             return Err(wrong_dims(py, field, dims));
         }
-    } else if interface.rank != rank {
-        return Err(wrong_rank(py, field, &interface));
+    } else if description.rank != rank {
+        return Err(wrong_rank(py, field, &description));
     }
-    match &interface.dtype {
+    match &description.dtype {
         Ok(dtype) if *dtype == field.dtype => {}
         other => {
             let given = other
@@ -613,7 +615,7 @@ fn permute<'py>(
             return Err(wrong_dtype(py, field, &given));
         }
     }
-    if field.writes && interface.readonly {
+    if field.writes && description.readonly {
         let message = format!(
             "argument '{}' is a read-only array, but the stencil writes it; pass a copy",
             field.name
@@ -621,24 +623,24 @@ fn permute<'py>(
         return Err(raise(py, "ReadOnlyError", message));
     }
     let mut operand = Operand {
-        pointer: interface.pointer,
+        pointer: description.pointer,
         ..Operand::absent()
     };
     operand.array.origin = None;
     let mut own = field.axes.iter();
     let mut axis_of = [Axis::I; 3];
     for (n, axis) in axis_of[..rank].iter_mut().enumerate() {
-        *axis = match interface.dims.map(|dims| dims[n]) {
-            Some(Label::Axis(axis)) => axis,
+        *axis = match description.dims.and_then(|dims| grid_axis(dims[n])) {
+            Some(axis) => axis,
             // Without dims, axes are in the order of the annotation.
-            _ => own.next().unwrap_or(*axis),
+            None => own.next().unwrap_or(*axis),
         };
-        operand.array.shape[axis.index()] = interface.shape[n];
-        operand.strides[axis.index()] = interface.strides[n];
+        operand.array.shape[axis.index()] = description.shape[n];
+        operand.strides[axis.index()] = description.strides[n];
     }
     let axis_of = &axis_of[..rank];
     // A halo of no points says nothing of where the domain starts.
-    let halo = interface
+    let halo = description
         .halo
         .filter(|halo| halo[..rank].iter().any(|pair| *pair != (0, 0)));
     if let Some(halo) = halo {
@@ -649,12 +651,22 @@ fn permute<'py>(
         }
         operand.array.origin = Some(origin);
     }
-    if let Some(given) = &interface.origin {
+    if let Some(given) = &description.origin {
         operand.array.origin = Some(own_origin(py, field, axis_of, given.as_slice())?);
     }
-    operand.hooks = interface.hooks;
-    operand._keep = interface.keep;
+    operand.hooks = description.hooks;
+    operand._keep = description.keep;
     Ok(operand)
+}
+
+/// The axis of the grid that a label means, if it is one.
+fn grid_axis(dim: Dim) -> Option<Axis> {
+    match dim {
+        Dim::I => Some(Axis::I),
+        Dim::J => Some(Axis::J),
+        Dim::K => Some(Axis::K),
+        Dim::Data(_) => None,
+    }
 }
 
 /// The origin that an object gives for its own axes, along I, J, K; one with three entries may be along these already.
@@ -686,8 +698,8 @@ fn own_origin(
 }
 
 #[cold]
-fn wrong_dims(py: Python<'_>, field: &Requirement, dims: &[Label]) -> PyErr {
-    let dims: Vec<String> = dims.iter().map(Label::to_string).collect();
+fn wrong_dims(py: Python<'_>, field: &Requirement, dims: &[Dim]) -> PyErr {
+    let dims: Vec<String> = dims.iter().map(Dim::to_string).collect();
     let expected: Vec<String> = field.axes.iter().map(|axis| axis.to_string()).collect();
     raise(
         py,
@@ -702,15 +714,15 @@ fn wrong_dims(py: Python<'_>, field: &Requirement, dims: &[Label]) -> PyErr {
 }
 
 #[cold]
-fn wrong_rank(py: Python<'_>, field: &Requirement, interface: &Interface<'_>) -> PyErr {
+fn wrong_rank(py: Python<'_>, field: &Requirement, description: &Description<'_>) -> PyErr {
     raise(
         py,
         "ShapeError",
         format!(
             "argument '{}' has {} dimension(s) (shape {:?}), expected {} along {}",
             field.name,
-            interface.rank,
-            interface.shape(),
+            description.rank,
+            description.shape(),
             field.axes.len(),
             field.axes
         ),

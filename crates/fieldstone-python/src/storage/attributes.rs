@@ -8,6 +8,7 @@ use fieldstone_storage::Dim;
 
 use super::axes::Points;
 use super::{CpuStorage, Storage, memory, parameters, resolve};
+use crate::array;
 use crate::errors::raise;
 
 #[pymethods]
@@ -297,7 +298,7 @@ impl Storage {
         let view = self
             .view
             .transpose(&order)
-            .map_err(|error| memory::exception(py, &error))?;
+            .map_err(|error| array::exception(py, &error))?;
         self.with_view(py, view, self.axes.transpose(&order))
             .into_object(py)
     }

@@ -2,6 +2,8 @@
 
 use fieldstone_storage::{Dim, Layout};
 
+pub use crate::interface::show;
+
 /// Labels, halo, origin and aligned index of a storage; one entry per axis in each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axes {
@@ -159,18 +161,10 @@ impl Points {
     }
 }
 
-/// Labels as Python writes a tuple of them.
-pub fn show(dims: &[Dim]) -> String {
-    tuple(dims.iter().map(|dim| format!("'{dim}'")))
-}
-
 /// Numbers as Python writes a tuple of them.
-pub fn numbers(numbers: &[usize]) -> String {
-    tuple(numbers.iter().map(usize::to_string))
-}
-
-fn tuple(entries: impl Iterator<Item = String>) -> String {
-    match entries.collect::<Vec<_>>().as_slice() {
+pub fn numbers(numbers: &[impl ToString]) -> String {
+    let entries: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    match entries.as_slice() {
         [only] => format!("({only},)"),
         entries => format!("({})", entries.join(", ")),
     }

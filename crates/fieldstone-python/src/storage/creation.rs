@@ -5,11 +5,12 @@ use numpy::{PyArrayDescr, PyArrayDescrMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::foreign::{Conversion, Foreign};
+use super::foreign::Foreign;
 use super::parameters::{self, Accepted, Alignment, Parameters, element};
 use super::resolve::{Resolved, resolve};
 use super::{CpuStorage, Storage, memory};
 use crate::errors::raise;
+use crate::interface::Purpose;
 
 /// What new memory holds.
 enum Contents<'a> {
@@ -204,14 +205,7 @@ fn new<'py>(
         parameters.shape = Some(parameters::shape(shape)?);
     }
     let template = like
-        .map(|data| {
-            Foreign::of(
-                data,
-                "data",
-                parameters.dims.as_deref(),
-                Conversion::Allowed,
-            )
-        })
+        .map(|data| Foreign::of(data, "data", parameters.dims.as_deref(), Purpose::Copy))
         .transpose()?;
     if template.is_some() && parameters.shape.is_some() {
         let message = format!(
@@ -242,12 +236,7 @@ fn copied<'py>(
     keywords: &Bound<'py, PyDict>,
 ) -> PyResult<Storage> {
     let parameters = Parameters::read(py, accepted, keywords)?;
-    let source = Foreign::of(
-        data,
-        "data",
-        parameters.dims.as_deref(),
-        Conversion::Allowed,
-    )?;
+    let source = Foreign::of(data, "data", parameters.dims.as_deref(), Purpose::Copy)?;
     let resolved = resolve(py, &parameters, scalar_element(dtype)?, Some(&source))?;
     let storage = allocated(py, resolved, Contents::Undefined)?;
     memory::assign(
@@ -267,12 +256,7 @@ fn wrapped<'py>(
     keywords: &Bound<'py, PyDict>,
 ) -> PyResult<Storage> {
     let parameters = Parameters::read(py, accepted, keywords)?;
-    let source = Foreign::of(
-        data,
-        "data",
-        parameters.dims.as_deref(),
-        Conversion::Refused,
-    )?;
+    let source = Foreign::of(data, "data", parameters.dims.as_deref(), Purpose::Wrap)?;
     let resolved = resolve(py, &parameters, scalar_element(dtype)?, Some(&source))?;
     if !resolved.dtype.is_equiv_to(&source.dtype) {
         let message = format!(

@@ -12,9 +12,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyFloat, PyInt, PySlice, PyTuple};
 
 use super::axes::{self, Axes, Points, Taken};
-use super::foreign::{Conversion, Foreign};
+use super::foreign::Foreign;
 use super::{Storage, memory};
+use crate::array;
 use crate::errors::raise;
+use crate::interface::Purpose;
 
 /// One entry of a basic key.
 enum Entry<'py> {
@@ -255,7 +257,7 @@ impl Storage {
         let owner = self.view.owner().cloned();
         // SAFETY: every element is one of the whole's, since the points are on its axes, and the owner is the same.
         unsafe { View::new(pointer, shape, strides, self.view.itemsize(), owner) }
-            .map_err(|error| memory::exception(py, &error))
+            .map_err(|error| array::exception(py, &error))
     }
 
     /// Writes `value` to a part of this storage.
@@ -271,7 +273,7 @@ impl Storage {
             let element = memory::element_of(value, dtype, "value")?;
             return memory::fill(py, target, &element);
         }
-        let source = Foreign::of(value, "value", None, Conversion::Allowed)?;
+        let source = Foreign::of(value, "value", None, Purpose::Copy)?;
         let repeated = |view: &View| match (&axes.dims, source.labels(py)?) {
             (Some(own), Some(other)) => broadcast_dims(py, view, other, target.shape(), own),
             _ => broadcast(py, view, target.shape()),
@@ -297,7 +299,7 @@ fn is_scalar(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     if value.is_instance_of::<Storage>() || value.is_instance_of::<PyUntypedArray>() {
         return Ok(false);
     }
-    memory::numpy(value.py())?
+    array::numpy(value.py())?
         .getattr("isscalar")?
         .call1((value,))?
         .is_truthy()
@@ -356,7 +358,7 @@ fn broadcast_dims(
         }
         view.broadcast(shape)
     };
-    spread().map_err(|error| memory::exception(py, &error))
+    spread().map_err(|error| array::exception(py, &error))
 }
 
 /// Repeats a view as NumPy does: axes are matched from the last.

@@ -3,10 +3,11 @@
 //! A creation function reads its keywords (`parameters`), looks up what was not given (`resolve`) in the preset and
 //! in the data (`foreign`), and allocates or wraps (`creation`). From then on a `Storage` is a strided view of
 //! memory plus what its axes mean (`axes`); `indexing` and `attributes` make further views of it, `protocols`
-//! shows it to other libraries and `repr` to people, `ufunc` computes with it.
+//! shows it to other libraries, `field` to stencils and `repr` to people, `ufunc` computes with it.
 mod attributes;
 mod axes;
 mod creation;
+mod field;
 mod foreign;
 mod indexing;
 mod memory;
@@ -23,6 +24,7 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 
 use self::axes::Axes;
+pub use self::field::describe;
 
 /// An array that knows what its dimensions mean, where its halo is and how it lies in memory.
 ///
@@ -122,5 +124,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<CpuStorage>()?;
     ufunc::register(module)?;
     creation::register(module)?;
+    field::register(module)?;
     pickling::register(module)
 }

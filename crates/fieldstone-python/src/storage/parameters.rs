@@ -6,7 +6,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use super::{axes, memory};
+use crate::array;
 use crate::errors::raise;
+use crate::interface::{BadLabels, labels};
 
 /// What the user gave, normalised; `None` is "not given".
 #[derive(Default)]
@@ -232,18 +234,22 @@ fn items<'py>(
     name: &str,
     expected: &str,
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    let wrong = || {
-        let message = format!(
-            "{name}: expected {expected}, got {} ({})",
-            shown(value),
-            type_name(value)
-        );
-        raise(value.py(), "ArgumentTypeError", message)
-    };
     if value.is_instance_of::<PyString>() || value.is_instance_of::<PyDict>() {
-        return Err(wrong());
+        return Err(wrong_items(value, name, expected));
     }
-    value.try_iter().map_err(|_| wrong())?.collect()
+    value
+        .try_iter()
+        .map_err(|_| wrong_items(value, name, expected))?
+        .collect()
+}
+
+fn wrong_items(value: &Bound<'_, PyAny>, name: &str, expected: &str) -> PyErr {
+    let message = format!(
+        "{name}: expected {expected}, got {} ({})",
+        shown(value),
+        type_name(value)
+    );
+    raise(value.py(), "ArgumentTypeError", message)
 }
 
 /// An integer of 0 or more. NumPy integers are integers, floats and booleans are not.
@@ -366,35 +372,24 @@ pub fn halo(value: &Bound<'_, PyAny>) -> PyResult<Vec<(usize, usize)>> {
 /// Labels of axes: a sequence of them, or a string of labels of one character.
 pub fn dims(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Dim>> {
     let py = value.py();
-    let mut dims = Vec::new();
-    let mut add = |label: &str| {
-        let Ok(dim) = label.parse::<Dim>() else {
-            let message = format!(
-                "{name}: '{label}' is no label of an axis; expected 'I', 'J', 'K', or '0', '1', ... for data dimensions"
-            );
-            return Err(raise(py, "DimensionsError", message));
-        };
-        if dims.contains(&dim) {
-            return Err(raise(
-                py,
-                "DimensionsError",
-                format!("{name}: '{label}' is given twice in {}", shown(value)),
+    let message = match labels(value) {
+        Ok(dims) => return Ok(dims),
+        Err(BadLabels::Raised(error)) => return Err(error),
+        Err(BadLabels::NoSequence) => {
+            return Err(wrong_items(
+                value,
+                name,
+                "labels such as ('I', 'J', 'K') or \"IJK\"",
             ));
         }
-        dims.push(dim);
-        Ok(())
-    };
-    if let Ok(text) = value.cast::<PyString>() {
-        text.to_str()?
-            .chars()
-            .try_for_each(|label| add(label.encode_utf8(&mut [0; 4])))?;
-    } else {
-        for label in items(value, name, "labels such as ('I', 'J', 'K') or \"IJK\"")? {
-            // What names an axis may be an object whose text is its label, such as the axes of gtscript.
-            add(&label.str()?.to_string_lossy())?;
+        Err(BadLabels::Unknown(label)) => format!(
+            "{name}: '{label}' is no label of an axis; expected 'I', 'J', 'K', or '0', '1', ... for data dimensions"
+        ),
+        Err(BadLabels::Repeated(dim)) => {
+            format!("{name}: '{dim}' is given twice in {}", shown(value))
         }
-    }
-    Ok(dims)
+    };
+    Err(raise(py, "DimensionsError", message))
 }
 
 fn layout<'py>(value: Bound<'py, PyAny>, key: &str) -> PyResult<LayoutChoice<'py>> {
@@ -488,7 +483,7 @@ pub struct Element<'py> {
 /// Reads a dtype: anything `numpy.dtype` takes that is a number or a boolean in the machine's byte order.
 pub fn element<'py>(value: &Bound<'py, PyAny>) -> PyResult<Element<'py>> {
     let py = value.py();
-    let dtype = memory::numpy(py)?
+    let dtype = array::numpy(py)?
         .getattr("dtype")?
         .call1((value,))
         .map_err(|error| {
@@ -583,5 +578,5 @@ pub fn register_preset(
     };
     preset
         .register()
-        .map_err(|error| memory::exception(py, &error))
+        .map_err(|error| array::exception(py, &error))
 }

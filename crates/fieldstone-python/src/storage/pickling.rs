@@ -3,7 +3,8 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::{CpuStorage, Storage, memory, parameters};
+use super::{CpuStorage, Storage, parameters};
+use crate::array;
 
 #[pymethods]
 impl Storage {
@@ -13,7 +14,7 @@ impl Storage {
         let layout = this.layout();
         let order = layout.order();
         // Without the padding, and so that one buffer holds it all.
-        let array = memory::numpy(py)?
+        let array = array::numpy(py)?
             .getattr("ascontiguousarray")?
             .call1((Storage::array(slf)?.call_method1("transpose", (&order,))?,))?
             .call_method1(

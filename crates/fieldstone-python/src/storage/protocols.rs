@@ -8,13 +8,14 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::{Storage, memory, parameters};
+use super::{Storage, parameters};
+use crate::array;
 
 impl Storage {
     /// The memory as a NumPy array that keeps the storage alive.
     pub fn array<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let this = slf.borrow();
-        memory::array_of(
+        array::array_of(
             &this.view,
             this.dtype.bind(slf.py()),
             this.writeable,

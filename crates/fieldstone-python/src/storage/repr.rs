@@ -3,7 +3,8 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::{Storage, memory};
+use super::Storage;
+use crate::array;
 
 /// Values beyond which only those at the edges are shown.
 const SHOWN: usize = 64;
@@ -87,7 +88,7 @@ impl Storage {
             "edgeitems",
             if slf.borrow().view.ndim() > 2 { 1 } else { 2 },
         )?;
-        memory::numpy(py)?
+        array::numpy(py)?
             .getattr("array2string")?
             .call((Self::array(slf)?,), Some(&keywords))?
             .extract()

@@ -5,9 +5,11 @@ use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyComplex, PyFloat, PyInt};
 
+use crate::array;
 use crate::errors::raise;
-use crate::storage::foreign::{Conversion, Foreign};
-use crate::storage::{Storage, axes, memory};
+use crate::interface::Purpose;
+use crate::storage::foreign::Foreign;
+use crate::storage::{Storage, axes};
 
 /// What a universal function is applied to or writes to.
 pub struct Operand<'py> {
@@ -25,7 +27,7 @@ impl<'py> Operand<'py> {
         let is_number = object.is_instance_of::<PyFloat>()
             || object.is_instance_of::<PyInt>()
             || object.is_instance_of::<PyComplex>()
-            || object.is_instance(&memory::numpy(py)?.getattr("generic")?)?;
+            || object.is_instance(&array::numpy(py)?.getattr("generic")?)?;
         let is_known = is_storage || is_number || object.is_exact_instance_of::<PyUntypedArray>();
         if !is_known && object.hasattr("__array_ufunc__")? {
             return Ok(None);
@@ -33,7 +35,7 @@ impl<'py> Operand<'py> {
         let array = if is_number {
             None
         } else {
-            Some(Foreign::of(&object, "operand", None, Conversion::Allowed)?)
+            Some(Foreign::of(&object, "operand", None, Purpose::Copy)?)
         };
         Ok(Some(Self {
             object,
@@ -74,7 +76,7 @@ impl<'py> Operand<'py> {
             }
             _ => array.view.clone(),
         };
-        memory::array_of(&view, &array.dtype, array.writeable, self.object.clone())
+        array::array_of(&view, &array.dtype, array.writeable, self.object.clone())
     }
 }
 
@@ -107,7 +109,7 @@ fn spread(py: Python<'_>, view: &View, own: &[Dim], dims: &[Dim]) -> PyResult<Vi
         }
         Ok(view)
     };
-    spread().map_err(|error| memory::exception(py, &error))
+    spread().map_err(|error| array::exception(py, &error))
 }
 
 /// The labels of the result: the operands' own order if one of them has all, else I, J, K, data dimensions.

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
 use super::operand::{Operand, operands};
+use crate::array;
 use crate::errors::raise;
 use crate::storage::axes::{Points, Taken};
 use crate::storage::foreign::Foreign;
@@ -148,7 +149,7 @@ fn reduced<'py>(
     };
     let storage = resolved.allocated(py)?;
     memory::assign(
-        &memory::view_of(array)?,
+        &array::view_of(array)?,
         &array.dtype(),
         storage.view(),
         &array.dtype(),

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyTuple};
 
 use super::operand::Operand;
+use crate::array;
 use crate::storage::axes::Axes;
 use crate::storage::foreign::Foreign;
 use crate::storage::resolve::Resolved;
@@ -57,7 +58,7 @@ fn type_of<'py>(operand: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if is_weak {
         return Ok(operand.get_type().into_any());
     }
-    let numpy = memory::numpy(operand.py())?;
+    let numpy = array::numpy(operand.py())?;
     numpy
         .getattr("asarray")?
         .call1((operand,))?
@@ -96,7 +97,7 @@ pub fn as_storage<'py>(
     let storage =
         parameters(py, array.shape().to_vec(), array.dtype(), dims, inputs)?.allocated(py)?;
     memory::assign(
-        &memory::view_of(array)?,
+        &array::view_of(array)?,
         &array.dtype(),
         storage.view(),
         &array.dtype(),

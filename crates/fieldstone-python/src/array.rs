@@ -1,0 +1,91 @@
+//! Between a view of memory and NumPy's array of it.
+
+use std::ffi::c_int;
+
+use fieldstone_storage::{StorageError, View};
+use numpy::npyffi::{self, NPY_ARRAY_WRITEABLE, PY_ARRAY_API};
+use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyIndexError, PyMemoryError, PySystemError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+
+use crate::errors::raise;
+
+/// The module `numpy`, imported once.
+pub fn numpy(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
+    static NUMPY: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    Ok(NUMPY
+        .get_or_try_init(py, || py.import("numpy").map(Bound::unbind))?
+        .bind(py))
+}
+
+/// The view of a NumPy array's memory, which stays the array's.
+pub fn view_of(array: &Bound<'_, PyUntypedArray>) -> PyResult<View> {
+    // SAFETY: the array is alive, its data pointer may be read.
+    let pointer = unsafe { (*array.as_array_ptr()).fields.data }.cast();
+    let (shape, strides) = (array.shape().to_vec(), array.strides().to_vec());
+    // SAFETY: NumPy vouches for the elements of its array; who uses the view keeps the array alive.
+    unsafe { View::new(pointer, shape, strides, array.dtype().itemsize(), None) }
+        .map_err(|error| exception(array.py(), &error))
+}
+
+/// Whether a NumPy array may be written to.
+pub fn is_writeable(array: &Bound<'_, PyUntypedArray>) -> bool {
+    // SAFETY: the array is alive, its flags may be read.
+    unsafe { (*array.as_array_ptr()).fields.flags & NPY_ARRAY_WRITEABLE != 0 }
+}
+
+/// A NumPy array of the memory of `view`, which `base` keeps alive.
+pub fn array_of<'py>(
+    view: &View,
+    dtype: &Bound<'py, PyArrayDescr>,
+    writeable: bool,
+    base: Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = dtype.py();
+    let mut shape: Vec<npyffi::npy_intp> = view
+        .shape()
+        .iter()
+        .map(|&size| size as npyffi::npy_intp)
+        .collect();
+    let mut strides: Vec<npyffi::npy_intp> = view.strides().to_vec();
+    let flags = if writeable { NPY_ARRAY_WRITEABLE } else { 0 };
+    // SAFETY: shape and strides have as many entries as the view has axes and describe memory that `base`, which the
+    // array refers to, keeps alive; NumPy takes over the references to the dtype and the base.
+    unsafe {
+        let array = PY_ARRAY_API.PyArray_NewFromDescr(
+            py,
+            npyffi::get_type_object(py, npyffi::NpyTypes::PyArray_Type),
+            dtype.clone().into_dtype_ptr(),
+            shape.len() as c_int,
+            shape.as_mut_ptr(),
+            strides.as_mut_ptr(),
+            view.pointer().cast(),
+            flags,
+            std::ptr::null_mut(),
+        );
+        let array = Bound::from_owned_ptr_or_err(py, array)?;
+        if PY_ARRAY_API.PyArray_SetBaseObject(py, array.as_ptr().cast(), base.into_ptr()) < 0 {
+            return Err(PyErr::take(py)
+                .unwrap_or_else(|| PySystemError::new_err("PyArray_SetBaseObject failed")));
+        }
+        Ok(array)
+    }
+}
+
+/// The exception for an error of the storage crate.
+pub fn exception(py: Python<'_>, error: &StorageError) -> PyErr {
+    let message = error.to_string();
+    let class = match error {
+        StorageError::Layout { .. } => "LayoutError",
+        StorageError::UnknownDim { .. } | StorageError::RepeatedDim { .. } => "DimensionsError",
+        StorageError::UnknownPreset { .. } | StorageError::PresetExists { .. } => "PresetError",
+        StorageError::TooLarge { .. }
+        | StorageError::Broadcast { .. }
+        | StorageError::Shapes { .. } => "ShapeError",
+        StorageError::Index { .. } => return PyIndexError::new_err(message),
+        StorageError::Device(_) => return PyMemoryError::new_err(message),
+        _ => "ArgumentValueError",
+    };
+    raise(py, class, message)
+}

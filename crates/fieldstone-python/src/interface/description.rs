@@ -1,0 +1,176 @@
+//! An object as the field of a stencil call, without an allocation.
+
+use fieldstone_stencil::DType;
+use fieldstone_storage::Dim;
+use numpy::npyffi::NPY_ARRAY_WRITEABLE;
+use numpy::{PyArrayDescr, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+use super::element::data_type;
+use super::{Found, Hooks};
+use crate::errors::raise;
+
+/// Most dimensions an argument may have: three of the grid and the data dimensions.
+pub const MAX_RANK: usize = 8;
+
+/// Integers an object gives for its axes.
+#[derive(Clone, Copy, Debug)]
+pub struct Numbers {
+    values: [isize; MAX_RANK],
+    len: usize,
+}
+
+impl Numbers {
+    /// At most [`MAX_RANK`] integers.
+    #[inline]
+    pub fn new(given: impl ExactSizeIterator<Item = isize>) -> Self {
+        let len = given.len().min(MAX_RANK);
+        let mut values = [0; MAX_RANK];
+        for (value, given) in values.iter_mut().zip(given) {
+            *value = given;
+        }
+        Numbers { values, len }
+    }
+
+    /// The integers.
+    pub fn as_slice(&self) -> &[isize] {
+        &self.values[..self.len]
+    }
+}
+
+/// An object as a field. Arrays are in the order of the object's own axes; entries from `rank` on mean nothing.
+pub struct Description<'py> {
+    /// Address of the element at index 0 of every axis.
+    pub pointer: *mut u8,
+    /// Number of axes.
+    pub rank: usize,
+    /// Elements along each axis.
+    pub shape: [usize; MAX_RANK],
+    /// Bytes from one element to the next.
+    pub strides: [isize; MAX_RANK],
+    /// Element type, or the object's name of a type that fields cannot have.
+    pub dtype: Result<DType, String>,
+    /// Whether the memory must not be written.
+    pub readonly: bool,
+    /// What each axis means, where the object says so.
+    pub dims: Option<[Dim; MAX_RANK]>,
+    /// Points around the domain, where the object says so.
+    pub halo: Option<[(usize, usize); MAX_RANK]>,
+    /// Index of the first point of the domain, where the object says so.
+    pub origin: Option<Numbers>,
+    /// Whom to tell of the access.
+    pub hooks: Option<Box<Hooks<'py>>>,
+    /// Object made on the way that owns the memory.
+    pub keep: Option<Bound<'py, PyAny>>,
+}
+
+impl<'py> Description<'py> {
+    /// Memory of an argument called `name`, of which nothing more is known.
+    #[inline]
+    pub fn of_memory(
+        name: &str,
+        pointer: *mut u8,
+        shape: &[usize],
+        strides: &[isize],
+        dtype: &Bound<'py, PyArrayDescr>,
+        writeable: bool,
+    ) -> PyResult<Self> {
+        let rank = shape.len();
+        if rank > MAX_RANK {
+            return Err(too_many_axes(dtype.py(), name, rank));
+        }
+        let mut description = Description {
+            pointer,
+            rank,
+            shape: [1; MAX_RANK],
+            strides: [0; MAX_RANK],
+            dtype: data_type(dtype)?,
+            readonly: !writeable,
+            dims: None,
+            halo: None,
+            origin: None,
+            hooks: None,
+            keep: None,
+        };
+        description.shape[..rank].copy_from_slice(shape);
+        description.strides[..rank].copy_from_slice(strides);
+        Ok(description)
+    }
+
+    /// The memory of a NumPy array.
+    #[inline]
+    pub fn of_array(name: &str, array: &Bound<'py, PyUntypedArray>) -> PyResult<Self> {
+        // SAFETY: the array is alive and the interpreter attached, so its header can be read.
+        let (pointer, flags) = unsafe {
+            let array = &*array.as_array_ptr();
+            (array.fields.data.cast::<u8>(), array.fields.flags)
+        };
+        let writeable = flags & NPY_ARRAY_WRITEABLE != 0;
+        let dtype = array.dtype();
+        Self::of_memory(
+            name,
+            pointer,
+            array.shape(),
+            array.strides(),
+            &dtype,
+            writeable,
+        )
+    }
+
+    /// The memory and the axes of an object that has been read.
+    pub fn of_found(name: &str, found: Found<'py>) -> PyResult<Self> {
+        let mut description = Self::of_array(name, &found.array)?;
+        if let Some(dims) = found.dims.transpose()? {
+            description.set_dims(&dims);
+        }
+        if let Some(halo) = found.halo {
+            description.set_halo(&halo);
+        }
+        if let Some((_, origin)) = found.origin {
+            description.origin = Some(Numbers::new(origin.into_iter()));
+        }
+        description.hooks = found.hooks;
+        description.keep = Some(found.array.into_any());
+        Ok(description)
+    }
+
+    /// Says what the axes mean.
+    #[inline]
+    pub fn set_dims(&mut self, dims: &[Dim]) {
+        let mut labels = [Dim::Data(u32::MAX); MAX_RANK];
+        labels[..self.rank].copy_from_slice(dims);
+        self.dims = Some(labels);
+    }
+
+    /// Says how many points are around the domain.
+    #[inline]
+    pub fn set_halo(&mut self, halo: &[(usize, usize)]) {
+        let mut pairs = [(0, 0); MAX_RANK];
+        pairs[..self.rank].copy_from_slice(halo);
+        self.halo = Some(pairs);
+    }
+
+    /// The shape as an array has it.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape[..self.rank]
+    }
+
+    /// The strides as an array has them.
+    pub fn strides(&self) -> &[isize] {
+        &self.strides[..self.rank]
+    }
+
+    /// The meaning of each axis, where the object says so.
+    pub fn dims(&self) -> Option<&[Dim]> {
+        self.dims.as_ref().map(|dims| &dims[..self.rank])
+    }
+}
+
+#[cold]
+fn too_many_axes(py: Python<'_>, name: &str, rank: usize) -> PyErr {
+    raise(
+        py,
+        "ShapeError",
+        format!("argument '{name}' has {rank} dimensions, expected at most {MAX_RANK}"),
+    )
+}

@@ -1,0 +1,139 @@
+//! How any object shows its memory and what its axes mean.
+//!
+//! One order of rules for the arguments of stencils, for data that a storage copies or wraps, and for values that are
+//! assigned to one. Storages and exact NumPy arrays tell by themselves; of any other object [`read`] takes the first of
+//!
+//! 1. the dims of an xarray `DataArray` (`fieldstone.xarray`, which prefers an accessor that the user has registered),
+//! 2. `__gt_data_interface__` or `__gt_interface__` ([`data_interface`]),
+//! 3. the standard protocols, without a copy ([`protocols`]).
+//!
+//! What the object says of its axes beside that, [`attributes`] reads. The result is a NumPy array of the object's own
+//! memory and what is known of its axes; [`Description`] is the same as a stencil wants it. [`Refusal`] is why an object
+//! cannot be read; how that is worded depends on who asks ([`Request`]).
+mod attributes;
+mod data_interface;
+mod description;
+mod dims;
+mod element;
+mod protocols;
+mod refusal;
+
+use fieldstone_storage::Dim;
+use numpy::PyUntypedArray;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+pub use self::description::{Description, MAX_RANK, Numbers};
+pub use self::dims::{BadLabels, labels, show};
+pub use self::refusal::{Refusal, describe_value, type_name};
+
+/// What the memory of an object is wanted for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// A call of a stencil, which computes in it.
+    Call,
+    /// A storage around it.
+    Wrap,
+    /// Its values, so that an object without memory, such as a list, may be converted.
+    Copy,
+}
+
+/// Who wants to know the memory of an object.
+#[derive(Clone, Copy)]
+pub struct Request<'a, 'py> {
+    /// What the user calls the object.
+    pub name: &'a str,
+    /// What its memory is for.
+    pub purpose: Purpose,
+    /// What the dims of an xarray object mean, before its metadata is asked.
+    pub mapping: Option<&'a Bound<'py, PyAny>>,
+}
+
+/// Callables of an object that wants to know of an access to its memory.
+pub struct Hooks<'py> {
+    /// Called before the access.
+    pub acquire: Option<Bound<'py, PyAny>>,
+    /// Called after a write.
+    pub touch: Option<Bound<'py, PyAny>>,
+    /// Called after the access.
+    pub release: Option<Bound<'py, PyAny>>,
+}
+
+/// An object that has been read.
+pub struct Found<'py> {
+    /// Its memory, which the array keeps alive.
+    pub array: Bound<'py, PyUntypedArray>,
+    /// What each axis means, or why that is not known, where the object says something of it.
+    pub dims: Option<Result<Vec<Dim>, PyErr>>,
+    /// Points around the domain, where the object says so.
+    pub halo: Option<Vec<(usize, usize)>>,
+    /// The name and the value of the attribute for the index of the first point of the domain.
+    pub origin: Option<(&'static str, Vec<isize>)>,
+    /// Whom to tell of an access.
+    pub hooks: Option<Box<Hooks<'py>>>,
+}
+
+impl<'py> Found<'py> {
+    fn of_array(array: Bound<'py, PyUntypedArray>) -> Self {
+        Found {
+            array,
+            dims: None,
+            halo: None,
+            origin: None,
+            hooks: None,
+        }
+    }
+}
+
+/// The memory of an object that is neither a storage nor exactly a NumPy array, by the first rule that fits.
+#[cold]
+pub fn read<'py>(request: &Request<'_, 'py>, object: &Bound<'py, PyAny>) -> PyResult<Found<'py>> {
+    let py = object.py();
+    if is_data_array(object)? {
+        let described = py.import(intern!(py, "fieldstone.xarray"))?.call_method1(
+            intern!(py, "data_interface"),
+            (object, request.mapping, request.name),
+        )?;
+        let mut found = data_interface::read(request, object, "__gt_data_interface__", described)?;
+        // Xarray takes long to find that an object does not have an attribute.
+        if attributes::of_type(object)? {
+            attributes::complete(request, object, &mut found)?;
+        }
+        return Ok(found);
+    }
+    for attribute in ["__gt_data_interface__", "__gt_interface__"] {
+        if let Some(value) = object.getattr_opt(attribute)? {
+            let mut found = data_interface::read(request, object, attribute, value)?;
+            attributes::complete(request, object, &mut found)?;
+            return Ok(found);
+        }
+    }
+    let mut found = Found::of_array(protocols::read(request, object)?);
+    attributes::complete(request, object, &mut found)?;
+    Ok(found)
+}
+
+/// Whether an object is an xarray `DataArray`; never imports xarray.
+pub fn is_data_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = object.py();
+    let modules = py
+        .import(intern!(py, "sys"))?
+        .getattr(intern!(py, "modules"))?;
+    let Some(xarray) = modules.cast::<PyDict>()?.get_item(intern!(py, "xarray"))? else {
+        return Ok(false);
+    };
+    match xarray.getattr_opt(intern!(py, "DataArray"))? {
+        Some(class) => object.is_instance(&class),
+        None => Ok(false),
+    }
+}
+
+/// The value, or what it returns if it is a callable.
+fn called<'py>(value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if value.is_callable() {
+        value.call0()
+    } else {
+        Ok(value)
+    }
+}

@@ -1,0 +1,96 @@
+//! Storages, and whatever else can be one, as fields of a stencil call.
+
+use fieldstone_storage::Dim;
+use numpy::PyUntypedArray;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use super::Storage;
+use crate::interface::{self, Description, Numbers, Purpose, Request};
+
+/// Describes the memory of an argument called `name`, without a copy.
+///
+/// `mapping` says what an xarray object's dims mean, before its metadata is asked.
+#[inline]
+pub fn describe<'py>(
+    name: &str,
+    object: &Bound<'py, PyAny>,
+    mapping: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Description<'py>> {
+    if let Ok(array) = object.cast_exact::<PyUntypedArray>() {
+        return Description::of_array(name, array);
+    }
+    if let Ok(storage) = object.cast::<Storage>() {
+        return storage.borrow().described(object.py(), name);
+    }
+    let request = Request {
+        name,
+        purpose: Purpose::Call,
+        mapping,
+    };
+    Description::of_found(name, interface::read(&request, object)?)
+}
+
+impl Storage {
+    #[inline]
+    fn described<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Description<'py>> {
+        let view = &self.view;
+        let mut description = Description::of_memory(
+            name,
+            view.pointer(),
+            view.shape(),
+            view.strides(),
+            self.dtype.bind(py),
+            self.writeable,
+        )?;
+        if let Some(dims) = self.dims() {
+            description.set_dims(dims);
+        }
+        description.set_halo(self.halo());
+        if let Some(origin) = self.explicit_origin() {
+            let origin = origin.iter().map(|&index| index as isize);
+            description.origin = Some(Numbers::new(origin));
+        }
+        Ok(description)
+    }
+}
+
+/// The field that an object is, as a dictionary: ``address, shape, strides, dtype, readonly, dims, halo, origin``.
+#[pyfunction]
+#[pyo3(signature = (object, mapping = None, name = "object"))]
+fn describe_field<'py>(
+    object: &Bound<'py, PyAny>,
+    mapping: Option<&Bound<'py, PyAny>>,
+    name: &str,
+) -> PyResult<Bound<'py, PyDict>> {
+    let py = object.py();
+    let field = describe(name, object, mapping)?;
+    let dict = PyDict::new(py);
+    dict.set_item("address", field.pointer.addr())?;
+    dict.set_item("shape", PyTuple::new(py, field.shape())?)?;
+    dict.set_item("strides", PyTuple::new(py, field.strides())?)?;
+    dict.set_item(
+        "dtype",
+        field
+            .dtype
+            .as_ref()
+            .map_or_else(String::clone, |dtype| dtype.to_string()),
+    )?;
+    dict.set_item("readonly", field.readonly)?;
+    let dims = field
+        .dims()
+        .map(|dims| PyTuple::new(py, dims.iter().map(Dim::to_string)));
+    dict.set_item("dims", dims.transpose()?)?;
+    let halo = field.halo.map(|halo| PyTuple::new(py, &halo[..field.rank]));
+    dict.set_item("halo", halo.transpose()?)?;
+    let origin = field
+        .origin
+        .map(|origin| PyTuple::new(py, origin.as_slice()));
+    dict.set_item("origin", origin.transpose()?)?;
+    Ok(dict)
+}
+
+/// Adds what this file binds.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(describe_field, module)?)
+}
