@@ -51,6 +51,21 @@ pub fn binary(operator: BinaryOp, left: Literal, right: Literal) -> Option<Liter
     }
 }
 
+/// Whether Python's `left operator right` is an integer that does not fit into 64 bits.
+pub fn overflows(operator: BinaryOp, left: Literal, right: Literal) -> bool {
+    let (Some(left), Some(right)) = (integer(left), integer(right)) else {
+        return false;
+    };
+    let defined = match operator {
+        BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul => true,
+        BinaryOp::FloorDiv => right != 0,
+        BinaryOp::Pow => right >= 0 && left.unsigned_abs() > 1,
+        BinaryOp::ShiftLeft => right >= 0 && left != 0,
+        _ => false,
+    };
+    defined && integers(operator, left, right).is_none()
+}
+
 /// `left operator right` for a comparison.
 pub fn compare(operator: CompareOp, left: Literal, right: Literal) -> bool {
     let ordering = match (integer(left), integer(right)) {
@@ -150,6 +165,30 @@ mod tests {
         ] {
             assert_eq!(
                 binary(operator, left, right),
+                expected,
+                "{operator:?} {left:?} {right:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn integers_that_do_not_fit_are_told_from_what_is_undefined() {
+        for (operator, left, right, expected) in [
+            (BinaryOp::Pow, Int(10), Int(18), false),
+            (BinaryOp::Pow, Int(10), Int(19), true),
+            (BinaryOp::Pow, Int(10), Int(-1), false),
+            (BinaryOp::Pow, Int(-1), Int(i64::MAX), false),
+            (BinaryOp::Mul, Int(i64::MAX), Int(2), true),
+            (BinaryOp::Mul, Int(i64::MAX), Float(2.0), false),
+            (BinaryOp::Sub, Int(i64::MIN), Int(1), true),
+            (BinaryOp::ShiftLeft, Int(1), Int(62), false),
+            (BinaryOp::ShiftLeft, Int(1), Int(63), true),
+            (BinaryOp::ShiftLeft, Int(0), Int(99), false),
+            (BinaryOp::FloorDiv, Int(i64::MIN), Int(-1), true),
+            (BinaryOp::FloorDiv, Int(1), Int(0), false),
+        ] {
+            assert_eq!(
+                overflows(operator, left, right),
                 expected,
                 "{operator:?} {left:?} {right:?}"
             );

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use fieldstone_stencil::ir::{self, Builtin, ExprKind, Literal, Target};
+use fieldstone_stencil::ir::{self, BinaryOp, Builtin, ExprKind, Literal, Target};
 use fieldstone_stencil::{Call, DType, Span};
 use ruff_python_ast::{Expr, ExprCall, Parameters};
 use ruff_text_size::Ranged;
@@ -158,6 +158,13 @@ impl Lowering<'_> {
                 }
                 _ => {}
             }
+        }
+        if builtin == Builtin::Pow
+            && let [base, exponent] = operands.as_slice()
+            && constant::value(base).is_some()
+            && constant::value(exponent).is_some()
+        {
+            return self.combine(BinaryOp::Pow, base.clone(), exponent.clone(), span);
         }
         Ok(ir::Expr::untyped(ExprKind::Call(builtin, operands), span))
     }

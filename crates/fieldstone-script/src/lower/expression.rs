@@ -214,11 +214,40 @@ impl Lowering<'_> {
             let right = self.expression(&operation.right);
             let operator = self.operator(operation.op, span);
             result = match (result, operator, right) {
-                (Ok(left), Ok(operator), Ok(right)) => Ok(combine(operator, left, right, span)),
+                (Ok(left), Ok(operator), Ok(right)) => self.combine(operator, left, right, span),
                 _ => Err(Reported),
             };
         }
         result
+    }
+
+    /// `left operator right`, computed at once where both are known. Python's integers have no end, those of a stencil do.
+    pub(super) fn combine(
+        &mut self,
+        operator: BinaryOp,
+        left: ir::Expr,
+        right: ir::Expr,
+        span: Span,
+    ) -> Result<ir::Expr, Reported> {
+        if let (Some(left), Some(right)) = (constant::value(&left), constant::value(&right)) {
+            if constant::overflows(operator, left, right) {
+                return Err(self.report(
+                    rule::NUMBER
+                        .at(
+                            span,
+                            "the result of these integers does not fit into 64 bits",
+                        )
+                        .with_help("write one of them as a real number, as in `10.0**23`"),
+                ));
+            }
+            if let Some(value) = constant::binary(operator, left, right) {
+                return Ok(literal(value, span));
+            }
+        }
+        Ok(ir::Expr::untyped(
+            ExprKind::Binary(operator, Box::new(left), Box::new(right)),
+            span,
+        ))
     }
 
     /// The operator of the IR.
@@ -265,7 +294,7 @@ impl Lowering<'_> {
                     Some(_) => value,
                     None => {
                         let span = left.span.to(value.span);
-                        combine(operator, left, value, span)
+                        self.combine(operator, left, value, span)?
                     }
                 },
             });
@@ -313,7 +342,7 @@ impl Lowering<'_> {
             };
             result = Some(match result {
                 None => compared,
-                Some(before) => combine(BinaryOp::And, before, compared, span),
+                Some(before) => self.combine(BinaryOp::And, before, compared, span)?,
             });
             left = right;
         }
@@ -377,17 +406,4 @@ pub(super) fn cast(value: ir::Expr, dtype: DType, span: Span) -> ir::Expr {
         dtype: Some(dtype),
         span,
     }
-}
-
-/// `left operator right`, computed at once where both are known.
-pub(super) fn combine(operator: BinaryOp, left: ir::Expr, right: ir::Expr, span: Span) -> ir::Expr {
-    if let (Some(left), Some(right)) = (constant::value(&left), constant::value(&right))
-        && let Some(value) = constant::binary(operator, left, right)
-    {
-        return literal(value, span);
-    }
-    ir::Expr::untyped(
-        ExprKind::Binary(operator, Box::new(left), Box::new(right)),
-        span,
-    )
 }

@@ -9,7 +9,6 @@ use ruff_python_ast::{
 };
 use ruff_text_size::Ranged;
 
-use super::expression::combine;
 use super::name::Meaning;
 use super::{Binding, Lowering, Reported, read};
 use crate::definition::Value;
@@ -216,7 +215,7 @@ impl Lowering<'_> {
             },
             target_span,
         );
-        let value = combine(operator?, current, value?, span);
+        let value = self.combine(operator?, current, value?, span)?;
         self.assign(target, target_span, value, span);
         Ok(())
     }
