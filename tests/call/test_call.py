@@ -756,6 +756,10 @@ def test_options() -> None:
     for threads in (0, -1, "two"):
         with pytest.raises(errors.ArgumentValueError, match=f"threads is {threads}, expected a positive integer"):
             gtscript.stencil(backend="debug", threads=threads)(copy_definition)
+    with pytest.raises(errors.ArgumentTypeError, match=r"dims is a mapping from names to labels, .*, not 'lon'"):
+        gtscript.stencil(backend="debug", dims="lon")(copy_definition)
+    with pytest.raises(errors.DimensionsError, match="dims: 'lon' is mapped to 'X', expected 'I', 'J', 'K'"):
+        gtscript.stencil(backend="debug", dims={"lon": "X"})(copy_definition)
     array, out = random(5, 5, 5), np.zeros((5, 5, 5))
     gtscript.stencil(backend="cpu_kfirst", threads=1, rebuild=True)(copy_definition)(array, out)
     np.testing.assert_array_equal(out, array)

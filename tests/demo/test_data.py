@@ -147,6 +147,8 @@ def text_file(folder: Path) -> Path:
             r"'q' has 4 points along I \('x'\), .* at least 5",
         ),
         (lambda folder: written(folder, dataset(sizes={"z": 1})), "q", "1 points along K"),
+        (lambda folder: written(folder, dataset(sizes={"z": 0})), None, "0 points along K"),
+        (lambda folder: written(folder, dataset() * np.inf), "q", "infinite or too large for float32"),
         (
             lambda folder: written(folder, dataset().assign(r=dataset().q)),
             None,

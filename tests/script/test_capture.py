@@ -246,6 +246,8 @@ def test_a_backend_is_named():
     ("options", "kind", "words"),
     [
         ({"externals": [1]}, errors.ArgumentTypeError, "externals is a mapping"),
+        ({"externals": {1: 2}}, errors.ArgumentTypeError, "one of its names is 1"),
+        ({"name": 3}, errors.ArgumentTypeError, "name is a string, not 3"),
         ({"dtypes": "float"}, errors.ArgumentTypeError, "dtypes is a mapping"),
         (
             {"literal_float_precision": 16},

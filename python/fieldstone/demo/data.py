@@ -132,8 +132,12 @@ def _prepare(dataset: xr.Dataset, variable: str | None, dtype: str | None, path:
     level_height, sigma, surface_altitude, vertical = _levels(dataset, phi, dims)
     phi = phi.load()
     missing = phi.isnull()
+    with np.errstate(over="ignore"):
+        values = _in_memory(_without_gaps(phi, missing, dims), real)
+    if bool(np.isinf(values).any()):
+        raise DemoError(f"variable {phi.name!r} has values that are infinite or too large for {real}")
     return Case(
-        phi=_in_memory(_without_gaps(phi, missing, dims), real),
+        phi=values,
         level_height=_in_memory(level_height, real),
         sigma=_in_memory(sigma, real),
         surface_altitude=_in_memory(surface_altitude, real),
@@ -148,7 +152,8 @@ def axes(array: xr.DataArray) -> dict[str, Hashable]:
     """Return the dimensions that run along I, J and K, as far as stencils would know them."""
     found: dict[str, Hashable] = {}
     for dim in array.dims:
-        line = array.isel({other: 0 for other in array.dims if other != dim})
+        along = {name: coordinate for name, coordinate in array.coords.items() if coordinate.dims == (dim,)}
+        line = xr.DataArray(np.empty(array.sizes[dim]), coords=along, dims=(dim,))
         try:
             (label,) = get_dims(line)
         except DimensionsError:

@@ -38,14 +38,18 @@ def compare(run: Run, runs: Sequence[Run]) -> Comparison:
     """Compare a run with those of the interpreter and of NumPy among `runs`."""
     interpreter = next(other.result for other in runs if other.backend == INTERPRETER)
     numpy = next(other.result for other in runs if other.backend == NUMPY)
-    limit = TOLERANCE * float(np.finfo(run.result.dtype).eps) * float(np.max(np.abs(numpy)))
+    largest = float(np.max(np.abs(numpy), initial=0.0, where=np.isfinite(numpy)))
+    limit = TOLERANCE * float(np.finfo(run.result.dtype).eps) * largest
     to_numpy = _largest_difference(run.result, numpy)
-    exact = run.backend == NUMPY or np.array_equal(run.result, interpreter)
+    exact = run.backend == NUMPY or np.array_equal(run.result, interpreter, equal_nan=True)
     return Comparison(_largest_difference(run.result, interpreter), to_numpy, exact and to_numpy <= limit)
 
 
 def _largest_difference(a: np.ndarray, b: np.ndarray) -> float:
-    return float(np.max(np.abs(a.astype(np.float64) - b.astype(np.float64))))
+    # Numbers too large for their type are no disagreement where both overflow.
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    with np.errstate(invalid="ignore"):
+        return float(np.max(np.abs(a.astype(np.float64) - b.astype(np.float64)), initial=0.0, where=~same))
 
 
 def show(

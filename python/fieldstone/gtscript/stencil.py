@@ -64,6 +64,11 @@ def define(
     for argument, mapping in (("externals", externals), ("dtypes", dtypes)):
         if mapping is not None and not isinstance(mapping, Mapping):
             raise ArgumentTypeError(f"{argument} is a mapping from names to values, not {mapping!r}")
+    for key in externals or {}:
+        if not isinstance(key, str):
+            raise ArgumentTypeError(f"externals is a mapping from names to values, but one of its names is {key!r}")
+    if name is not None and not isinstance(name, str):
+        raise ArgumentTypeError(f"name is a string, not {name!r}")
     types = dict(dtypes or {})
     names = {key: element_type(value, {}) for key, value in types.items() if isinstance(key, str)}
     compiled = _core.define(

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from fieldstone import _core
+from fieldstone.errors import ArgumentTypeError, DimensionsError
 
 __all__ = ["AccessKind", "DomainInfo", "FieldInfo", "ParameterInfo", "StencilObject"]
 
@@ -174,6 +175,7 @@ class StencilObject(_core.Stencil):
         self._definition = definition
         self._options = dict(options or {})
         self._constants = dict(constants or {})
+        _check_dims(self._options.get("dims"))
         unknown = [name for name in self._options if name not in _OPTIONS]
         if unknown:
             warnings.warn(
@@ -277,3 +279,16 @@ class StencilObject(_core.Stencil):
     def __repr__(self) -> str:
         fields = ", ".join([*self.field_info, *self.parameter_info])
         return f"<StencilObject {self.name}({fields}) backend={self.backend!r}>"
+
+
+def _check_dims(dims: Any) -> None:
+    """Refuse a ``dims`` option that cannot be what the dims of xarray objects mean."""
+    if dims is None:
+        return
+    if not isinstance(dims, Mapping):
+        raise ArgumentTypeError(f"dims is a mapping from names to labels, as in {{'lon': 'I'}}, not {dims!r}")
+    for name, label in dims.items():
+        if not (isinstance(label, str) and (label in ("I", "J", "K") or label.isdecimal())):
+            raise DimensionsError(
+                f"dims: {name!r} is mapped to {label!r}, expected 'I', 'J', 'K', or a number for a data dimension"
+            )
