@@ -1,0 +1,231 @@
+//! A call: from the arguments as Python gives them to the run of the backend.
+
+use fieldstone_codegen::alias::{self, Footprint};
+use fieldstone_codegen::call::{Call, FieldArgument, ScalarArgument};
+use fieldstone_codegen::domain::{self, Array};
+use fieldstone_codegen::error::CallError;
+use fieldstone_device::Pool;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use smallvec::SmallVec;
+
+use super::frozen::Place;
+use super::operand::{Operand, permute};
+use super::{PerField, Stencil};
+use crate::arguments::{self, Arguments, Keywords};
+use crate::errors::raise;
+use crate::numpy_backend::within;
+use crate::storage::describe;
+
+#[pymethods]
+impl Stencil {
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__(
+        &self,
+        args: &Bound<'_, PyTuple>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        self.call(args, kwargs, None)
+    }
+}
+
+impl Stencil {
+    pub(super) fn call<'py>(
+        &self,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+        fixed: Option<&Place>,
+    ) -> PyResult<()> {
+        let py = args.py();
+        let (arguments, keywords) = self.signature.bind(args, kwargs)?;
+        let Some(times) = &keywords.exec_info else {
+            return self.run(py, &arguments, &keywords, fixed);
+        };
+        stamp(times, "call_start_time")?;
+        stamp(times, "call_run_start_time")?;
+        self.run(py, &arguments, &keywords, fixed)?;
+        stamp(times, "call_run_end_time")?;
+        stamp(times, "call_end_time")?;
+        let module = py.import(intern!(py, "fieldstone.gtscript.exec_info"))?;
+        module.call_method1(intern!(py, "aggregate"), (times, self.name()))?;
+        Ok(())
+    }
+
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        arguments: &Arguments<'py>,
+        keywords: &Keywords<'py>,
+        fixed: Option<&Place>,
+    ) -> PyResult<()> {
+        let operands = self.operands(py, arguments, keywords.validate)?;
+        let scalars = self.scalars(arguments)?;
+        let (origins, domain) = match fixed {
+            None => self.place(py, &operands, keywords)?,
+            Some(place) if keywords.origin.is_none() && keywords.domain.is_none() => {
+                (SmallVec::from_slice(&place.origins), place.domain)
+            }
+            Some(_) => {
+                let message = "origin and domain of a frozen stencil are fixed; call the stencil itself to choose others";
+                return Err(raise(py, "ArgumentTypeError", message));
+            }
+        };
+        if keywords.validate {
+            self.check(&operands, &origins, domain)
+                .map_err(|error| call_error(py, &error))?;
+        }
+        let fields: PerField<FieldArgument> = operands
+            .iter()
+            .zip(&origins)
+            .map(|(operand, origin)| operand.argument(origin))
+            .collect();
+        let call = Call {
+            fields: &fields,
+            scalars: &scalars,
+            domain,
+            threads: self.threads.unwrap_or_else(|| Pool::global().threads()),
+        };
+        self.protocol(py, &operands, domain, || {
+            if let Some(times) = &keywords.exec_info {
+                times.set_item("domain", <(usize, usize, usize)>::from(domain))?;
+                times.set_item("origin", self.origins_by_name(py, &origins)?)?;
+                stamp(times, "run_start_time")?;
+            }
+            if !domain.contains(&0) {
+                // SAFETY: the checks have shown that every access lies in the memory the arguments describe, which live
+                // until the call returns; without them that is what the caller has promised.
+                unsafe { self.executor.run(py, &call, &origins)? };
+            }
+            keywords
+                .exec_info
+                .as_ref()
+                .map_or(Ok(()), |times| stamp(times, "run_end_time"))
+        })
+    }
+
+    fn operands<'py>(
+        &self,
+        py: Python<'py>,
+        arguments: &Arguments<'py>,
+        validate: bool,
+    ) -> PyResult<PerField<Operand<'py>>> {
+        let dims = self.dims.as_ref().map(|dims| dims.bind(py));
+        let mut operands = PerField::new();
+        for (n, (field, position)) in self.fields.iter().zip(&self.field_positions).enumerate() {
+            let Some(argument) = &arguments[*position] else {
+                continue;
+            };
+            if argument.is_none() && !field.used() {
+                operands.push(Operand::absent());
+                continue;
+            }
+            let description = describe(&field.name, argument, dims)?;
+            let operand = permute(py, field, description)?;
+            if validate {
+                self.check_layout(py, n, &operand)?;
+            }
+            operands.push(operand);
+        }
+        Ok(operands)
+    }
+
+    fn scalars(&self, arguments: &Arguments<'_>) -> PyResult<PerField<ScalarArgument>> {
+        let scalars = self
+            .program
+            .stencil
+            .scalars
+            .iter()
+            .zip(&self.scalar_positions);
+        scalars
+            .filter_map(|(scalar, position)| {
+                arguments[*position].as_ref().map(|value| (scalar, value))
+            })
+            .map(|(scalar, value)| arguments::scalar(&scalar.name, scalar.dtype, value))
+            .collect()
+    }
+
+    /// The origin of every field, and the domain.
+    fn place(
+        &self,
+        py: Python<'_>,
+        operands: &[Operand<'_>],
+        keywords: &Keywords<'_>,
+    ) -> PyResult<(PerField<[isize; 3]>, [usize; 3])> {
+        let mut arrays: PerField<Array> = operands.iter().map(|operand| operand.array).collect();
+        if let Some(origin) = &keywords.origin {
+            let mut given: PerField<_> = SmallVec::from_elem(None, self.fields.len());
+            arguments::origins(&self.fields, origin, &mut given)?;
+            for (array, origin) in arrays.iter_mut().zip(given) {
+                array.origin = origin.or(array.origin);
+            }
+        }
+        let mut origins: PerField<_> = SmallVec::from_elem([0; 3], self.fields.len());
+        domain::place(&self.fields, &arrays, &mut origins);
+        let domain = match &keywords.domain {
+            Some(domain) => arguments::domain(domain)?,
+            None => domain::largest(&self.fields, &arrays, &origins)
+                .map_err(|error| call_error(py, &error))?,
+        };
+        Ok((origins, domain))
+    }
+
+    fn check(
+        &self,
+        operands: &[Operand<'_>],
+        origins: &[[isize; 3]],
+        domain: [usize; 3],
+    ) -> Result<(), CallError> {
+        let arrays: PerField<Array> = operands.iter().map(|operand| operand.array).collect();
+        domain::fits(
+            &self.fields,
+            &arrays,
+            origins,
+            domain,
+            self.program.analysis.min_levels,
+        )?;
+        if domain.contains(&0) {
+            return Ok(());
+        }
+        let footprints: PerField<Option<Footprint>> = (self.fields.iter())
+            .zip(operands.iter().zip(origins))
+            .map(|(field, (operand, origin))| {
+                field
+                    .used()
+                    .then(|| operand.footprint(field, origin, domain))
+            })
+            .collect();
+        alias::check(&self.fields, &footprints, &self.in_place)
+    }
+
+    pub(super) fn origins_by_name<'py>(
+        &self,
+        py: Python<'py>,
+        origins: &[[isize; 3]],
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let by_name = PyDict::new(py);
+        for (field, origin) in self.fields.iter().zip(origins) {
+            by_name.set_item(&field.name, within(py, field.axes, origin)?)?;
+        }
+        Ok(by_name)
+    }
+}
+
+fn stamp(times: &Bound<'_, PyDict>, key: &str) -> PyResult<()> {
+    let py = times.py();
+    times.set_item(
+        key,
+        py.import(intern!(py, "time"))?
+            .call_method0(intern!(py, "perf_counter"))?,
+    )
+}
+
+fn call_error(py: Python<'_>, error: &CallError) -> PyErr {
+    let class = match error {
+        CallError::OriginInsideExtent { .. } | CallError::OriginOutside { .. } => "OriginError",
+        CallError::ShapeTooSmall { .. } => "ShapeError",
+        CallError::DomainTooLarge { .. } | CallError::TooFewLevels { .. } => "DomainError",
+        CallError::Overlap { .. } | CallError::SharedPoints { .. } => "AliasError",
+    };
+    raise(py, class, error.to_string())
+}

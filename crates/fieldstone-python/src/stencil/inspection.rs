@@ -1,0 +1,75 @@
+//! What can be asked of a stencil.
+
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use super::Stencil;
+
+#[pymethods]
+impl Stencil {
+    /// The backend's name, without alias.
+    #[getter]
+    fn backend(&self) -> &'static str {
+        self.backend.name()
+    }
+
+    /// Name of the definition.
+    #[getter]
+    pub(super) fn name(&self) -> &str {
+        &self.program.stencil.name
+    }
+
+    /// `(name, dtype, axes, reads, writes, extent)` of every field, in the order of the signature.
+    fn _fields<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+        let mut order: Vec<usize> = (0..self.fields.len()).collect();
+        order.sort_by_key(|n| self.field_positions[*n]);
+        let describe = |n: usize| {
+            let field = &self.fields[n];
+            let axes: Vec<String> = field.axes.iter().map(|axis| axis.to_string()).collect();
+            let axes = PyTuple::new(py, axes)?;
+            let extent = (field.extent.0[0], field.extent.0[1], field.extent.0[2]);
+            (
+                &field.name,
+                field.dtype.name(),
+                axes,
+                field.reads,
+                field.writes,
+                extent,
+            )
+                .into_pyobject(py)
+        };
+        order.into_iter().map(describe).collect()
+    }
+
+    /// `(name, dtype)` of every scalar parameter.
+    fn _scalars(&self) -> Vec<(&str, &'static str)> {
+        let scalars = self.program.stencil.scalars.iter();
+        scalars
+            .map(|scalar| (scalar.name.as_str(), scalar.dtype.name()))
+            .collect()
+    }
+
+    /// Levels a domain needs.
+    #[getter]
+    fn _min_levels(&self) -> usize {
+        self.program.analysis.min_levels
+    }
+
+    /// Whether a computation is FORWARD or BACKWARD.
+    #[getter]
+    fn _sequential(&self) -> bool {
+        let mut computations = self.program.stencil.computations.iter();
+        computations.any(|computation| computation.order != fieldstone_stencil::ir::Order::Parallel)
+    }
+
+    /// One of the forms that the stencil has on its way to the machine.
+    fn _inspect(&self, py: Python<'_>, form: &str) -> PyResult<String> {
+        self.executor.inspect(py, &self.program, form)
+    }
+
+    /// For each layout called so far whether its code was in the cache, and the seconds it took to get it.
+    #[getter]
+    fn _compilations(&self) -> Vec<(bool, f64)> {
+        self.executor.compilations()
+    }
+}

@@ -1,0 +1,136 @@
+//! `_core.Stencil`: a program and a backend as a callable.
+//!
+//! A call (`call`) goes through these steps, and nothing is written before the last check has passed:
+//!
+//! 1. arguments are given to parameters ([`crate::arguments`]),
+//! 2. each array is described ([`crate::interface`]), checked against its parameter, and permuted to I, J, K
+//!    (`operand`); memory that cannot be accessed is refused (`layout`),
+//! 3. origins and domain are found and checked ([`fieldstone_codegen::domain`]), then overlaps
+//!    ([`fieldstone_codegen::alias`]),
+//! 4. every argument is acquired, the backend runs, written arguments are touched, every argument is released
+//!    (`hooks`).
+//!
+//! `frozen` fixes origin and domain of all calls, `inspection` is what can be asked of a stencil.
+mod call;
+mod frozen;
+mod hooks;
+mod inspection;
+mod layout;
+mod operand;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use fieldstone_codegen::alias::InPlace;
+use fieldstone_codegen::domain::Requirement;
+use fieldstone_stencil::Program;
+use fieldstone_stencil::ir::Param;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use smallvec::SmallVec;
+
+use self::frozen::FrozenStencil;
+use crate::arguments::Signature;
+use crate::backend::{Backend, Executor};
+use crate::definition::Definition;
+use crate::errors::raise;
+
+/// Per field of a call; most stencils have no more fields than this.
+type PerField<T> = SmallVec<[T; 8]>;
+
+/// A compiled stencil.
+#[pyclass(subclass, frozen, module = "fieldstone._core")]
+pub struct Stencil {
+    program: Arc<Program>,
+    backend: Backend,
+    executor: Executor,
+    signature: Signature,
+    /// For each field and each scalar its position in the signature.
+    field_positions: Vec<usize>,
+    scalar_positions: Vec<usize>,
+    fields: Vec<Requirement>,
+    in_place: InPlace,
+    /// Per field whether its layout has been warned of.
+    warned: Vec<AtomicBool>,
+    /// What the dims of xarray objects mean in calls of this stencil.
+    dims: Option<Py<PyAny>>,
+    threads: Option<usize>,
+}
+
+#[pymethods]
+impl Stencil {
+    #[new]
+    #[pyo3(signature = (definition, backend, options = None))]
+    fn new(
+        py: Python<'_>,
+        definition: &Definition,
+        backend: &str,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Stencil> {
+        let backend = Backend::find(py, backend)?;
+        let program = definition.program.clone();
+        let option = |name: &str| options.map_or(Ok(None), |options| options.get_item(name));
+        let rebuild = option("rebuild")?.map_or(Ok(false), |rebuild| rebuild.is_truthy())?;
+        let stencil = &program.stencil;
+        let position = |wanted: Param| stencil.params.iter().position(|param| *param == wanted);
+        let names: Vec<&str> = stencil
+            .params
+            .iter()
+            .map(|param| match param {
+                Param::Field(id) => stencil.field(*id).name.as_str(),
+                Param::Scalar(id) => stencil.scalar(*id).name.as_str(),
+            })
+            .collect();
+        let field_ids = (0..stencil.fields.len() as u32).map(fieldstone_stencil::ir::FieldId);
+        let scalar_ids = (0..stencil.scalars.len() as u32).map(fieldstone_stencil::ir::ScalarId);
+        Ok(Stencil {
+            executor: Executor::new(py, backend, &program, rebuild)?,
+            backend,
+            signature: Signature::new(
+                py,
+                &stencil.name,
+                &names,
+                &definition.defaults,
+                &definition.keyword_only,
+            ),
+            field_positions: field_ids
+                .filter_map(|id| position(Param::Field(id)))
+                .collect(),
+            scalar_positions: scalar_ids
+                .filter_map(|id| position(Param::Scalar(id)))
+                .collect(),
+            fields: Requirement::of(&program),
+            in_place: InPlace::of(&program),
+            warned: stencil
+                .fields
+                .iter()
+                .map(|_| AtomicBool::new(false))
+                .collect(),
+            dims: option("dims")?
+                .filter(|dims| !dims.is_none())
+                .map(Bound::unbind),
+            threads: threads(py, option("threads")?)?,
+            program,
+        })
+    }
+}
+
+fn threads(py: Python<'_>, given: Option<Bound<'_, PyAny>>) -> PyResult<Option<usize>> {
+    let Some(given) = given.filter(|given| !given.is_none()) else {
+        return Ok(None);
+    };
+    match given.extract::<usize>() {
+        Ok(threads) if threads > 0 => Ok(Some(threads)),
+        _ => Err(raise(
+            py,
+            "ArgumentValueError",
+            format!("threads is {given}, expected a positive integer"),
+        )),
+    }
+}
+
+/// Adds what this folder binds.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Stencil>()?;
+    module.add_class::<FrozenStencil>()
+}
