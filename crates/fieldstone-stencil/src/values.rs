@@ -122,3 +122,66 @@ impl Names {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::split;
+    use crate::Program;
+    use crate::text::{parse, print};
+
+    /// The temporaries and computations of a stencil afterwards, in one line.
+    fn after(computations: &str) -> String {
+        let text = format!(
+            "stencil s {{ field a: float64[IJK] field b: float64[IJK] field out: float64[IJK] temp t {computations} }}"
+        );
+        let stencil = parse("test", &text).expect("the text is valid");
+        let program = Program::new(stencil, Default::default()).expect("the stencil is valid");
+        let text = print(&split(program.stencil));
+        let start = text.find("\n  temp").expect("it has a temporary");
+        let words: Vec<&str> = text[start..].split_whitespace().collect();
+        words[..words.len() - 1].join(" ")
+    }
+
+    #[test]
+    fn a_name_that_is_assigned_again_becomes_another_temporary_where_no_value_is_carried() {
+        for (what, computations, expected) in [
+            (
+                "one value",
+                "parallel { interval 0..end { t = a out = t } }",
+                r#"temp t: float64 parallel { interval 0..end { t = a out = t } }"#,
+            ),
+            (
+                "two values",
+                "parallel { interval 0..end { t = a out = t t = b out = (out + t) } }",
+                r#"temp t: float64 temp "t#1": float64 parallel { interval 0..end { t = a out = t "t#1" = b out = (out + "t#1") } }"#,
+            ),
+            (
+                "a value computed from the one before",
+                "parallel { interval 0..end { t = a t = (t + b) out = t } }",
+                r#"temp t: float64 temp "t#1": float64 parallel { interval 0..end { t = a "t#1" = (t + b) out = "t#1" } }"#,
+            ),
+            (
+                "a value that is changed under a condition",
+                "parallel { interval 0..end { t = a if (b > 0.0) { t = b } out = t t = b out = (out + t) } }",
+                r#"temp t: float64 temp "t#1": float64 parallel { interval 0..end { t = a if (b > 0.0:float64) { t = b } out = t "t#1" = b out = (out + "t#1") } }"#,
+            ),
+            (
+                "two sections",
+                "parallel { interval 0..1 { t = a out = t } interval 1..end { t = b out = t } }",
+                r#"temp t: float64 temp "t#1": float64 parallel { interval 0..1 { t = a out = t } interval 1..end { "t#1" = b out = "t#1" } }"#,
+            ),
+            (
+                "a value of the level before",
+                "forward { interval 0..1 { t = a out = t } interval 1..end { t = (t[0, 0, -1] + a) out = t t = b out = (out + t) } }",
+                r#"temp t: float64 forward { interval 0..1 { t = a out = t } interval 1..end { t = (t[0, 0, -1] + a) out = t t = b out = (out + t) } }"#,
+            ),
+            (
+                "a value of the computation before",
+                "parallel { interval 0..end { t = a t = (t + b) } } parallel { interval 0..end { out = t } }",
+                r#"temp t: float64 parallel { interval 0..end { t = a t = (t + b) } } parallel { interval 0..end { out = t } }"#,
+            ),
+        ] {
+            assert_eq!(after(computations), expected, "{what}");
+        }
+    }
+}
