@@ -294,16 +294,47 @@ def nested(functions: int) -> Callable[..., Any]:
     return definition
 
 
-def test_the_stack_of_a_small_thread_is_enough():
-    found: list[str] = []
+def in_small_thread(work: Callable[[], Any]) -> Any:
+    """What `work` returns or raises on a thread with little stack."""
+    found: list[Any] = []
+
+    def run() -> None:
+        try:
+            found.append(work())
+        except Exception as error:
+            found.append(error)
+
     before = threading.stack_size(256 * 1024)
     try:
-        thread = threading.Thread(target=lambda: found.append(define(nested(40)).name))
+        thread = threading.Thread(target=run)
         thread.start()
         thread.join()
     finally:
         threading.stack_size(before)
-    assert found == ["stencil"]
+    return found[0]
+
+
+def long_sum(terms: int) -> Callable[..., Any]:
+    text = "def stencil(inp: Field[float], out: Field[float]):\n    with computation(PARALLEL), interval(...):\n"
+    text += f"        out = {' + '.join(['inp'] * terms)}\n"
+    file = f"<sum of {terms}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    names: dict[str, Any] = dict(vars(gtscript))
+    exec(compile(text, file, "exec"), names)
+    definition: Callable[..., Any] = names["stencil"]
+    return definition
+
+
+def test_the_stack_of_a_small_thread_is_enough():
+    for definition in (nested(40), long_sum(300)):
+        assert in_small_thread(lambda definition=definition: define(definition).name) == "stencil"
+
+
+def test_a_sum_that_is_too_long_is_an_error_on_a_small_thread():
+    definition = long_sum(1000)
+    error = in_small_thread(lambda: define(definition))
+    assert isinstance(error, errors.GTScriptUnsupportedError)
+    assert "too long" in str(error)
 
 
 def test_functions_nested_without_end_are_an_error():

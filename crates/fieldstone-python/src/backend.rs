@@ -14,6 +14,7 @@ use crate::arguments::closest;
 use crate::errors::raise;
 use crate::jit::Llvmlite;
 use crate::numpy_backend::NumpyText;
+use crate::stack::deep;
 
 /// How a stencil is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +102,7 @@ impl Executor {
         rebuild: bool,
     ) -> PyResult<Executor> {
         match backend {
-            Backend::Debug => Interpreter::new(program.clone())
+            Backend::Debug => deep(|| Interpreter::new(program.clone()))
                 .map(|interpreter| Executor::Interpreter(Box::new(interpreter)))
                 .map_err(|error| run_error(py, &error)),
             Backend::Numpy => NumpyText::new(py, program).map(Executor::Numpy),
@@ -111,7 +112,8 @@ impl Executor {
                 } else {
                     Cache::of_user()
                 };
-                let native = Native::new(program, Llvmlite::shared(py)?, cache);
+                let jit = Llvmlite::shared(py)?;
+                let native = deep(|| Native::new(program, jit, cache));
                 Ok(Executor::Native(Box::new(native)))
             }
         }
@@ -138,8 +140,10 @@ impl Executor {
             .map_err(|error| run_error(py, &error))
         };
         match self {
-            // SAFETY: promised by the caller, here and below.
-            Executor::Interpreter(interpreter) => run(&|call| unsafe { interpreter.run(call) }),
+            Executor::Interpreter(interpreter) => {
+                // SAFETY: promised by the caller, here and below.
+                run(&|call| deep(|| unsafe { interpreter.run(call) }))
+            }
             // SAFETY: as above.
             Executor::Native(native) => run(&|call| unsafe { native.run(call) }),
             // SAFETY: as above.
@@ -157,7 +161,7 @@ impl Executor {
         match form {
             "source" => return Ok(text_of(program)),
             "ir" => return Ok(fieldstone_stencil::text::print_program(program)),
-            "numpy" => return Ok(fieldstone_codegen::numpy::emit(program)),
+            "numpy" => return Ok(deep(|| fieldstone_codegen::numpy::emit(program))),
             _ => {}
         }
         if !FORMS.contains(&form) {

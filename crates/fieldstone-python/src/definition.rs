@@ -19,6 +19,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyModule, PyTuple, PyType};
 
 use crate::errors::raise;
+use crate::stack::deep;
 
 /// A compiled definition: what every backend runs.
 #[pyclass(frozen, module = "fieldstone._core")]
@@ -90,7 +91,7 @@ fn define<'py>(
         functions: Vec::new(),
         known: HashMap::new(),
     };
-    let environment = lookup.environment(&names::scan(&source.text), &scopes)?;
+    let environment = lookup.environment(&deep(|| names::scan(&source.text)), &scopes)?;
     let functions = lookup.reachable_functions()?;
     let kinds = (parameters.iter())
         .map(|(name, kind, ..)| {
@@ -118,7 +119,7 @@ fn define<'py>(
     };
     let program = py
         .detach(|| {
-            with_stack(|| compile(&definition).and_then(|stencil| Program::new(stencil, precision)))
+            deep(|| compile(&definition).and_then(|stencil| Program::new(stencil, precision)))
         })
         .map_err(|diagnostics| exception(py, &diagnostics))?;
     Ok(Definition {
@@ -129,25 +130,6 @@ fn define<'py>(
             .collect(),
         keyword_only: parameters.iter().map(|parameter| parameter.3).collect(),
     })
-}
-
-/// Bytes of stack to compile a definition in.
-const STACK: usize = 16 << 20;
-
-/// Runs `work` where the stack is large enough for the deepest program that the front end takes; the caller's may be small.
-fn with_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    let mut work = Some(work);
-    let mut result = None;
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STACK);
-        // Where no thread can be had, the caller's stack has to do.
-        let _ = thread.spawn_scoped(scope, || result = work.take().map(|work| work()));
-    });
-    match (result, work) {
-        (Some(result), _) => result,
-        (None, Some(work)) => work(),
-        (None, None) => unreachable!("a scope ends with the panic of its thread"),
-    }
 }
 
 fn to_source((text, file, first_line, indent): (String, String, u32, u32)) -> Source {
@@ -211,7 +193,7 @@ impl<'py> Lookup<'py> {
                 .call_method0(intern!(py, "__gtscript_function__"))?
                 .extract()?;
             let source = to_source(source);
-            let environment = self.environment(&names::scan(&source.text), &scopes)?;
+            let environment = self.environment(&deep(|| names::scan(&source.text)), &scopes)?;
             let defaults = (defaults.iter())
                 .map(|(name, value)| Ok((name.extract()?, self.value(&value)?)))
                 .collect::<PyResult<_>>()?;

@@ -12,6 +12,7 @@ use pyo3::type_object::PyTypeInfo;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::errors::raise;
+use crate::stack::deep;
 
 /// A program as the text of a Python module, and the function of that module.
 pub struct NumpyText {
@@ -23,7 +24,7 @@ pub struct NumpyText {
 impl NumpyText {
     /// Writes the text and loads it.
     pub fn new(py: Python<'_>, program: &Arc<Program>) -> PyResult<NumpyText> {
-        let source = fieldstone_codegen::numpy::emit(program);
+        let source = deep(|| fieldstone_codegen::numpy::emit(program));
         let name = &program.stencil.name;
         let defect = |error: PyErr| {
             let wrapped = raise(

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use fieldstone_script::{Definition, compile};
 use fieldstone_stencil::Program;
-use fieldstone_stencil::types::Precision;
+use fieldstone_stencil::types::{Precision, TOO_DEEP};
 
 /// A small generator of pseudo-random numbers (xorshift), so that every run tests the same texts.
 struct Random(u64);
@@ -99,6 +99,64 @@ fn mutated_texts_compile_or_give_errors() {
                     definition.source.text
                 );
             }
+        }
+    }
+}
+
+/// Functions that call each other `count` deep; each result has `step`, where `F` stands for the result of the one below.
+fn functions(count: usize, step: &str) -> String {
+    let mut text = "def f0(x):\n    return x[1, 0, 0]\n".to_string();
+    for n in 1..count {
+        let step = step.replace('F', &format!("f{}(x)", n - 1));
+        text += &format!("def f{n}(x):\n    return {step}\n");
+    }
+    text
+}
+
+#[test]
+fn what_is_too_deep_or_too_long_is_an_error_on_a_stack_of_16_mib() {
+    let row = |operator: &str, count: usize| vec!["inp"; count].join(operator);
+    let choice = |condition: String| format!("1.0 if {condition} else 0.0");
+    let plus = |count: usize| functions(30, &format!("F{}", " + x".repeat(count)));
+    let cases = [
+        ("sum", String::new(), row(" + ", 1_000)),
+        ("powers", String::new(), row(" ** ", 1_000)),
+        ("comparisons", String::new(), choice(row(" < ", 100_000))),
+        (
+            "and",
+            String::new(),
+            choice(row(" > 0.0 and ", 100_000) + " > 0.0"),
+        ),
+        ("min", String::new(), format!("min({})", row(", ", 100_000))),
+        ("signs", String::new(), "-".repeat(1_000) + "inp"),
+        ("sums in functions", plus(390), "f29(inp)".to_string()),
+        (
+            "brackets in functions",
+            functions(30, &format!("{}F{}", "x - (".repeat(20), ")".repeat(20))),
+            "f29(inp)".to_string(),
+        ),
+    ];
+    for (name, functions, value) in cases {
+        let text = format!(
+            "{functions}def stencil(inp: Field[float], out: Field[float]):\n    \
+             with computation(PARALLEL), interval(...):\n        out = {value}\n"
+        );
+        let definition = fixture::definition("deep.py", &text);
+        let compiled = std::thread::Builder::new()
+            .stack_size(16 << 20)
+            .spawn(move || {
+                compile(&definition)
+                    .and_then(|stencil| Program::new(stencil, Precision::default()))
+                    .map(drop)
+            })
+            .expect("there is room for a thread")
+            .join()
+            .expect("nothing panics");
+        let errors = compiled.expect_err(name);
+        let codes = errors.diagnostics.iter().map(|found| found.code);
+        assert!(codes.clone().count() > 0, "{name}");
+        for code in codes {
+            assert_eq!(code, TOO_DEEP, "{name}: {errors}");
         }
     }
 }

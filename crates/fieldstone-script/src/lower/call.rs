@@ -192,6 +192,7 @@ impl Lowering<'_> {
                     .with_help("it compares values at one point; it does not reduce a field"),
             ));
         }
+        self.no_long_row(call.arguments.args.len(), span)?;
         let operands: Vec<_> = call
             .arguments
             .args

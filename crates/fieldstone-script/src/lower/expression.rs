@@ -15,7 +15,7 @@ use crate::{constant, rule};
 /// Expressions inside of expressions.
 const DEEPEST: usize = 100;
 
-/// Operations in a row; what types take.
+/// Operations in a row, and inside of each other once functions are inlined; what types take.
 const LONGEST: usize = fieldstone_stencil::types::MAX_DEPTH;
 
 impl Lowering<'_> {
@@ -38,18 +38,39 @@ impl Lowering<'_> {
 
     /// Lowers an expression with any number of values: a tuple, or a call of a function that returns several.
     pub(super) fn values(&mut self, expression: &Expr) -> Result<Vec<ir::Expr>, Reported> {
+        let span = self.span(expression);
         if self.depth >= DEEPEST {
-            let span = self.span(expression);
-            return Err(self.report(
-                rule::TOO_DEEP
-                    .at(span, "the expression is nested too deeply")
-                    .with_help("split it, and give the parts names"),
-            ));
+            return Err(self.too_deep(span));
         }
         self.depth += 1;
         let values = self.values_below(expression);
         self.depth -= 1;
-        values
+        let values = values?;
+        // Functions can add to what is nested in the text; what passes here may be walked with recursion.
+        if values.iter().any(|value| value.depth() > LONGEST) {
+            return Err(self.too_deep(span));
+        }
+        Ok(values)
+    }
+
+    fn too_deep(&mut self, span: Span) -> Reported {
+        self.report(
+            rule::TOO_DEEP
+                .at(span, "the expression is nested too deeply")
+                .with_help("split it, and give the parts names"),
+        )
+    }
+
+    /// Refuses more operations in a row than an expression may have.
+    pub(super) fn no_long_row(&mut self, operations: usize, span: Span) -> Result<(), Reported> {
+        if operations <= LONGEST {
+            return Ok(());
+        }
+        Err(self.report(
+            rule::TOO_DEEP
+                .at(span, "the expression is too long")
+                .with_help("split it, and give the parts names"),
+        ))
     }
 
     fn values_below(&mut self, expression: &Expr) -> Result<Vec<ir::Expr>, Reported> {
@@ -200,14 +221,7 @@ impl Lowering<'_> {
             chain.push(operation);
             first = &operation.left;
         }
-        if chain.len() > LONGEST {
-            let span = self.span(operation);
-            return Err(self.report(
-                rule::TOO_DEEP
-                    .at(span, "the expression is too long")
-                    .with_help("split it, and give the parts names"),
-            ));
-        }
+        self.no_long_row(chain.len(), self.span(operation))?;
         let mut result = self.expression(first);
         for operation in chain.into_iter().rev() {
             let span = self.span(operation);
@@ -279,6 +293,7 @@ impl Lowering<'_> {
     }
 
     fn logical(&mut self, operation: &ast::ExprBoolOp) -> Result<ir::Expr, Reported> {
+        self.no_long_row(operation.values.len(), self.span(operation))?;
         let operator = match operation.op {
             ast::BoolOp::And => BinaryOp::And,
             ast::BoolOp::Or => BinaryOp::Or,
@@ -307,6 +322,7 @@ impl Lowering<'_> {
         comparison: &ast::ExprCompare,
         span: Span,
     ) -> Result<ir::Expr, Reported> {
+        self.no_long_row(comparison.ops.len(), span)?;
         let mut left = self.expression(&comparison.left)?;
         let mut result: Option<ir::Expr> = None;
         for (operator, right) in comparison.ops.iter().zip(&comparison.comparators) {
