@@ -238,14 +238,7 @@ fn copied<'py>(
     let parameters = Parameters::read(py, accepted, keywords)?;
     let source = Foreign::of(data, "data", parameters.dims.as_deref(), Purpose::Copy)?;
     let resolved = resolve(py, &parameters, scalar_element(dtype)?, Some(&source))?;
-    let storage = allocated(py, resolved, Contents::Undefined)?;
-    memory::assign(
-        &source.view,
-        &source.dtype,
-        &storage.view,
-        storage.dtype.bind(py),
-    )?;
-    Ok(storage)
+    resolved.holding(py, &source.view, &source.dtype)
 }
 
 fn wrapped<'py>(
@@ -359,6 +352,18 @@ impl Resolved<'_> {
     /// A storage of these parameters with undefined values.
     pub fn allocated(self, py: Python<'_>) -> PyResult<Storage> {
         allocated(py, self, Contents::Undefined)
+    }
+
+    /// A storage of these parameters with the values of memory of the same shape.
+    pub fn holding<'py>(
+        self,
+        py: Python<'py>,
+        view: &View,
+        dtype: &Bound<'py, PyArrayDescr>,
+    ) -> PyResult<Storage> {
+        let storage = self.allocated(py)?;
+        memory::assign(view, dtype, &storage.view, storage.dtype.bind(py))?;
+        Ok(storage)
     }
 }
 

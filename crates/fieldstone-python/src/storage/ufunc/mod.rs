@@ -12,7 +12,7 @@ mod result;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
-use self::operand::{Operand, common_dims, operands};
+use self::operand::{common_dims, match_condition, operands};
 use self::reduction::reduce;
 use super::Storage;
 
@@ -78,11 +78,8 @@ fn call<'py>(
         .iter()
         .map(|input| input.matched(py, &function, dims))
         .collect::<PyResult<_>>()?;
-    if let Some(condition) = keywords.get_item("where")? {
-        let Some(condition) = Operand::of(condition)? else {
-            return Ok(None);
-        };
-        keywords.set_item("where", condition.matched(py, &function, dims)?)?;
+    if !match_condition(py, keywords, &function, dims)? {
+        return Ok(None);
     }
     let names_type = ["dtype", "signature", "casting", "sig", "subok"];
     let mut targets: Vec<Option<Bound<'py, PyAny>>> = out_objects

@@ -3,7 +3,7 @@
 use fieldstone_storage::{Dim, View};
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
-use pyo3::types::{PyComplex, PyFloat, PyInt};
+use pyo3::types::{PyComplex, PyDict, PyFloat, PyInt};
 
 use crate::array;
 use crate::errors::raise;
@@ -85,6 +85,23 @@ pub fn operands<'py>(
     objects: impl Iterator<Item = Bound<'py, PyAny>>,
 ) -> PyResult<Option<Vec<Operand<'py>>>> {
     objects.map(Operand::of).collect()
+}
+
+/// Replaces the keyword `where`, if it is given, by what NumPy is to see of it; `false` if it is to decide itself.
+pub fn match_condition<'py>(
+    py: Python<'py>,
+    keywords: &Bound<'py, PyDict>,
+    function: &str,
+    dims: Option<&[Dim]>,
+) -> PyResult<bool> {
+    let Some(condition) = keywords.get_item("where")? else {
+        return Ok(true);
+    };
+    let Some(condition) = Operand::of(condition)? else {
+        return Ok(false);
+    };
+    keywords.set_item("where", condition.matched(py, function, dims)?)?;
+    Ok(true)
 }
 
 /// Puts the axes of a view where `dims` has its labels, and axes of one point where it has others.

@@ -5,13 +5,13 @@ use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
-use super::operand::{Operand, operands};
+use super::operand::{Operand, match_condition, operands};
 use crate::array;
 use crate::errors::raise;
 use crate::storage::axes::{Points, Taken};
 use crate::storage::foreign::Foreign;
 use crate::storage::resolve::Resolved;
-use crate::storage::{CpuStorage, axes, memory};
+use crate::storage::{CpuStorage, axes};
 
 /// `ufunc.reduce`; `None` if one of the operands is to decide itself.
 pub fn reduce<'py>(
@@ -44,11 +44,8 @@ pub fn reduce<'py>(
             .map(|axis| dims[axis])
             .collect::<Vec<_>>()
     });
-    if let Some(condition) = keywords.get_item("where")? {
-        let Some(condition) = Operand::of(condition)? else {
-            return Ok(None);
-        };
-        keywords.set_item("where", condition.matched(py, &function, dims)?)?;
+    if !match_condition(py, keywords, &function, dims)? {
+        return Ok(None);
     }
     let mut target = None;
     if let Some(out) = keywords.get_item("out")? {
@@ -147,12 +144,6 @@ fn reduced<'py>(
         axes,
         alignment: source.alignment,
     };
-    let storage = resolved.allocated(py)?;
-    memory::assign(
-        &array::view_of(array)?,
-        &array.dtype(),
-        storage.view(),
-        &array.dtype(),
-    )?;
+    let storage = resolved.holding(py, &array::view_of(array)?, &array.dtype())?;
     storage.into_object(py)
 }

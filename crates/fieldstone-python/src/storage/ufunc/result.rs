@@ -7,10 +7,10 @@ use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyTuple};
 
 use super::operand::Operand;
 use crate::array;
+use crate::storage::CpuStorage;
 use crate::storage::axes::Axes;
 use crate::storage::foreign::Foreign;
 use crate::storage::resolve::Resolved;
-use crate::storage::{CpuStorage, memory};
 
 /// The storages to compute into; `None` where NumPy has to find out itself what types and shapes they have.
 pub fn planned<'py>(
@@ -94,12 +94,9 @@ pub fn as_storage<'py>(
     let Ok(array) = result.cast::<PyUntypedArray>() else {
         return Ok(result);
     };
-    let storage =
-        parameters(py, array.shape().to_vec(), array.dtype(), dims, inputs)?.allocated(py)?;
-    memory::assign(
+    let storage = parameters(py, array.shape().to_vec(), array.dtype(), dims, inputs)?.holding(
+        py,
         &array::view_of(array)?,
-        &array.dtype(),
-        storage.view(),
         &array.dtype(),
     )?;
     Ok(storage.into_object(py)?.into_any())
