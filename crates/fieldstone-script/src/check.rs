@@ -4,10 +4,10 @@
 use std::collections::{HashMap, HashSet};
 
 use fieldstone_stencil::ir::{Computation, Order, Stencil, Target};
+use fieldstone_stencil::visit::accesses;
 use fieldstone_stencil::{Axis, Bound, Diagnostic, Level, Span};
 
 use crate::rule;
-use fieldstone_stencil::visit::accesses;
 
 /// Adds every violation to `diagnostics`.
 pub fn check(stencil: &Stencil, diagnostics: &mut Vec<Diagnostic>) {

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 
 use fieldstone_stencil::ir::{Stencil, Stmt, StmtKind, Target, TempId};
-
 use fieldstone_stencil::visit::reads;
 
 /// Removes what is assigned to those of `stored` that nothing reads.

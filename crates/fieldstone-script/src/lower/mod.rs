@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `signature` | parameters of the stencil |
 //! | `computation` | `with computation(…), interval(…)` |
-//! | `statement` | assignments, `if`, `return` |
+//! | `statement`, `target` | assignments, `return`; what is assigned |
+//! | `branch` | `if` |
 //! | `expression` | operators and reads |
 //! | `subscript` | offsets |
 //! | `call` | functions, maths builtins, casts |
@@ -12,6 +13,7 @@
 //!
 //! Every error is recorded and lowering goes on behind it, so that one run reports them all; [`Reported`] is what is handed up
 //! in place of a result whose error is recorded already.
+mod branch;
 mod call;
 mod computation;
 mod expression;
@@ -19,6 +21,7 @@ mod name;
 mod signature;
 mod statement;
 mod subscript;
+mod target;
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -27,6 +30,7 @@ use fieldstone_stencil::diagnostic::{Code, Diagnostic, Diagnostics};
 use fieldstone_stencil::ir::{
     Expr, ExprKind, FieldId, ScalarId, Stencil, Stmt, StmtKind, Target, TempId, Temporary,
 };
+use fieldstone_stencil::visit::{Access, accesses, reads};
 use fieldstone_stencil::{DType, Offset, Source, SourceId, SourceMap, Span};
 use ruff_python_ast::StmtFunctionDef;
 use ruff_text_size::Ranged;
@@ -34,7 +38,6 @@ use ruff_text_size::Ranged;
 use crate::definition::{Definition, Environment, FunctionId, Value};
 use crate::prune::prune;
 use crate::{check, names, rule, syntax};
-use fieldstone_stencil::visit::{Access, accesses, reads};
 
 /// Compiles a definition to untyped IR, or to every error in it.
 pub fn compile(definition: &Definition) -> Result<Stencil, Diagnostics> {
