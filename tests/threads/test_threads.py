@@ -44,3 +44,13 @@ def test_the_environment_sets_the_default() -> None:
         [sys.executable, "-c", code], env={"FIELDSTONE_NUM_THREADS": "5"}, capture_output=True, text=True, check=True
     )
     assert run.stdout == "5\n"
+
+
+@pytest.mark.parametrize("value", ["many", "0", "-2"])
+def test_an_environment_that_says_no_number_is_warned_of(value: str) -> None:
+    code = "import fieldstone; print(fieldstone.num_threads())"
+    run = subprocess.run(
+        [sys.executable, "-c", code], env={"FIELDSTONE_NUM_THREADS": value}, capture_output=True, text=True, check=True
+    )
+    assert f"FIELDSTONE_NUM_THREADS is '{value}', but a number of threads must be an integer" in run.stderr
+    assert int(run.stdout) >= 1

@@ -1,6 +1,9 @@
 //! How many threads stencils, copies and fills use.
 
-use fieldstone_device::Pool;
+use std::ffi::CString;
+
+use fieldstone_device::{Pool, requested_threads};
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 
 use crate::errors::raise;
@@ -14,7 +17,7 @@ fn num_threads() -> usize {
 #[pyfunction]
 fn set_num_threads(py: Python<'_>, threads: &Bound<'_, PyAny>) -> PyResult<()> {
     let count: usize = threads.extract().map_err(|_| {
-        let kind = threads.get_type();
+        let kind = threads.get_type().name().map_or_else(|_| "unknown".into(), |name| name.to_string());
         let (class, given) = match threads.extract::<i128>() {
             Ok(value) => ("ArgumentValueError", value.to_string()),
             Err(_) => ("ArgumentTypeError", format!("of type {kind}")),
@@ -28,8 +31,17 @@ fn set_num_threads(py: Python<'_>, threads: &Bound<'_, PyAny>) -> PyResult<()> {
         .map_err(|error| raise(py, "ArgumentValueError", error.to_string()))
 }
 
-/// Adds this file's functions to the extension module.
+/// Adds this file's functions to the extension module, and warns if the environment asks for no number of threads.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    if let Err(error) = requested_threads() {
+        let message = CString::new(format!("{error}; it is ignored"))?;
+        PyErr::warn(
+            module.py(),
+            &module.py().get_type::<PyUserWarning>(),
+            &message,
+            1,
+        )?;
+    }
     module.add_function(wrap_pyfunction!(num_threads, module)?)?;
     module.add_function(wrap_pyfunction!(set_num_threads, module)?)
 }
