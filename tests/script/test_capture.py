@@ -330,6 +330,14 @@ def test_the_stack_of_a_small_thread_is_enough():
         assert in_small_thread(lambda definition=definition: define(definition).name) == "stencil"
 
 
+@pytest.mark.parametrize("backend", ["debug", "numpy", "cpu_ifirst"])
+def test_a_long_sum_is_compiled_and_run_on_a_small_thread(backend):
+    inp, out = np.ones((3, 3, 3)), np.zeros((3, 3, 3))
+    stencil = in_small_thread(lambda: gtscript.stencil(backend, long_sum(300)))
+    in_small_thread(lambda: stencil(inp, out))
+    assert (out == 300).all()
+
+
 def test_a_sum_that_is_too_long_is_an_error_on_a_small_thread():
     definition = long_sum(1000)
     error = in_small_thread(lambda: define(definition))

@@ -60,7 +60,7 @@ impl Native {
     /// A stencil that is compiled on its first run.
     pub fn new(program: &Program, jit: Arc<dyn Jit>, cache: Cache) -> Native {
         Native {
-            program: program.for_schedule(),
+            program: deep(|| program.for_schedule()),
             jit,
             cache,
             variants: RwLock::default(),
@@ -140,8 +140,11 @@ impl Native {
     fn compile(&self, layout: &Layout) -> Result<Variant, RunError> {
         let start = Instant::now();
         let target = self.jit.target();
-        let schedule = schedule::build(&self.program, layout.contiguous());
-        let module = llvm::emit(&self.program, &schedule, layout, &target);
+        let (schedule, module) = deep(|| {
+            let schedule = schedule::build(&self.program, layout.contiguous());
+            let module = llvm::emit(&self.program, &schedule, layout, &target);
+            (schedule, module)
+        });
         let key = Key::new(&[
             env!("CARGO_PKG_VERSION"),
             &self.jit.version(),
@@ -214,6 +217,12 @@ impl Native {
         drop(spare);
         Ok(HostMemory::new(bytes, LINE, Contents::Uninitialised)?)
     }
+}
+
+/// Runs `work`, which recurses into expressions, where the stack is large enough for the deepest program there is.
+fn deep<T>(work: impl FnOnce() -> T) -> T {
+    const ENOUGH: usize = 16 << 20;
+    stacker::maybe_grow(ENOUGH, ENOUGH, work)
 }
 
 /// Which axis each argument is contiguous along.
