@@ -522,6 +522,11 @@ WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
         errors.ShapeError,
         r"'inp': 1 point\(s\) along I cannot hold any domain.*at least 3",
     ),
+    (
+        arrays(inp=np.ones((2, 6, 6))),
+        errors.ShapeError,
+        r"'inp': 2 point\(s\) along I cannot hold any domain.*at least 3",
+    ),
     (arrays(out=np.ones((6, 0, 6))), errors.ShapeError, r"'out': 0 point\(s\) along J cannot hold any domain"),
     (
         arrays(inp=Labelled(np.ones((6, 6, 6)), default_origin=(1, 1))),

@@ -121,8 +121,12 @@ pub fn largest(
         for (axis, _, upper) in field.reach() {
             let n = axis.index();
             let above = upper.max(array.halo[n] as isize);
-            let room = array.shape[n] as isize - origin[n] - above;
-            if room < 0 {
+            let room = (array.shape[n] as isize)
+                .saturating_sub(origin[n])
+                .saturating_sub(above);
+            // An array may well be empty, or be all halo; one that is too small for what is read around a point is a mistake.
+            let too_small = room == 0 && array.origin.is_none() && array.shape[n] > 0;
+            if room < 0 || too_small {
                 return Err(CallError::ShapeTooSmall {
                     argument: field.name.clone(),
                     axis,
@@ -288,6 +292,28 @@ mod tests {
             message.contains("'a'") && message.contains("expected at least 3 along I"),
             "{message}"
         );
+    }
+
+    #[test]
+    fn a_domain_is_empty_only_where_the_arrays_say_so() {
+        let fields = [field("a", Axes::IJK, [(1, 1), (0, 0), (0, 0)])];
+        assert!(inferred(&fields, &[array([2, 4, 4])]).is_err());
+        assert!(inferred(&fields, &[array([3, 0, 4])]).is_ok());
+        let mut all_halo = array([2, 4, 4]);
+        all_halo.origin = Some([1, 0, 0]);
+        all_halo.halo = [1, 0, 0];
+        assert!(inferred(&fields, &[all_halo]).is_ok());
+    }
+
+    #[test]
+    fn origins_at_the_end_of_all_numbers_are_refused_like_others() {
+        let fields = [field("a", Axes::IJK, [(1, 1), (0, 0), (0, 0)])];
+        for end in [isize::MIN, isize::MAX] {
+            let mut far = array([8, 4, 4]);
+            far.origin = Some([end, 0, 0]);
+            let message = inferred(&fields, &[far]).unwrap_err().to_string();
+            assert!(message.contains("argument 'a'"), "{message}");
+        }
     }
 
     #[test]

@@ -102,11 +102,11 @@ pub enum CallError {
         /// Points of the array.
         size: usize,
     },
-    /// No domain fits the array, not even an empty one.
+    /// No domain fits the array.
     #[error(
         "argument '{argument}': {size} point(s) along {axis} cannot hold any domain: the origin is {origin} and {above} more \
          are needed above the domain; expected at least {} along {axis}",
-        origin + above + 1
+        origin.saturating_add(*above).saturating_add(1)
     )]
     ShapeTooSmall {
         /// Name of the argument.
