@@ -44,6 +44,8 @@ class set_dims:  # noqa: N801 - used like a function, as xarray.set_options
 
     Raises
     ------
+    ArgumentTypeError
+        If it is no mapping.
     DimensionsError
         If a value is none of these.
 
@@ -56,6 +58,8 @@ class set_dims:  # noqa: N801 - used like a function, as xarray.set_options
 
     def __init__(self, mapping: Mapping[str, str]) -> None:
         global _mapping
+        if not isinstance(mapping, Mapping):
+            raise ArgumentTypeError(f"set_dims: expected a mapping such as {{'lon': 'I'}}, not {mapping!r}")
         for name, label in mapping.items():
             if not _is_label(label):
                 raise DimensionsError(

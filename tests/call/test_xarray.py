@@ -91,6 +91,8 @@ def test_a_mapping_comes_first() -> None:
 def test_a_wrong_mapping() -> None:
     with pytest.raises(errors.DimensionsError, match="'lon' is mapped to 'X', expected 'I', 'J', 'K'"):
         fieldstone.xarray.set_dims({"lon": "X"})
+    with pytest.raises(errors.ArgumentTypeError, match=r"set_dims: expected a mapping .*, not 'lon'"):
+        fieldstone.xarray.set_dims("lon")
 
 
 def test_the_wrapped_object_speaks_for_its_memory() -> None:
