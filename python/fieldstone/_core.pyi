@@ -6,16 +6,14 @@ import numpy.typing as npt
 
 __version__: str
 
-# interface.rs
-
-def describe_field(object: Any, mapping: Mapping[str, str] | None = None, name: str = "object") -> dict[str, Any]: ...
-
 # threads.rs
 
 def num_threads() -> int: ...
 def set_num_threads(threads: SupportsIndex) -> None: ...
 
 # storage/
+
+def describe_field(object: Any, mapping: Mapping[str, str] | None = None, name: str = "object") -> dict[str, Any]: ...
 
 class Storage:
     """An array that knows what its dimensions mean, where its halo is and how it lies in memory."""
@@ -217,7 +215,7 @@ def define(
     literal_float_precision: int | None = None,
 ) -> Definition: ...
 
-# stencil.rs
+# stencil/
 
 class Stencil:
     def __new__(cls, definition: Definition, backend: str, options: dict[str, Any] | None = None) -> Self: ...

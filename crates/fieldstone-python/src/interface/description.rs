@@ -64,8 +64,19 @@ pub struct Description<'py> {
     pub keep: Option<Bound<'py, PyAny>>,
 }
 
+/// What is known of the axes of some memory; each list has an entry for each axis.
+#[derive(Default)]
+pub struct Known<'a> {
+    /// What each axis means.
+    pub dims: Option<&'a [Dim]>,
+    /// Points around the domain.
+    pub halo: Option<&'a [(usize, usize)]>,
+    /// Index of the first point of the domain.
+    pub origin: Option<Numbers>,
+}
+
 impl<'py> Description<'py> {
-    /// Memory of an argument called `name`, of which nothing more is known.
+    /// The memory of an argument called `name`.
     #[inline]
     pub fn of_memory(
         name: &str,
@@ -74,80 +85,66 @@ impl<'py> Description<'py> {
         strides: &[isize],
         dtype: &Bound<'py, PyArrayDescr>,
         writeable: bool,
+        known: &Known<'_>,
     ) -> PyResult<Self> {
         let rank = shape.len();
         if rank > MAX_RANK {
             return Err(too_many_axes(dtype.py(), name, rank));
         }
-        let mut description = Description {
+        let dtype = data_type(dtype)?;
+        // Made in one go: it is large, and every argument of every call has one.
+        Ok(Description {
             pointer,
             rank,
-            shape: [1; MAX_RANK],
-            strides: [0; MAX_RANK],
-            dtype: data_type(dtype)?,
+            shape: padded(shape, 1),
+            strides: padded(strides, 0),
+            dtype,
             readonly: !writeable,
-            dims: None,
-            halo: None,
-            origin: None,
+            dims: known.dims.map(|dims| padded(dims, Dim::Data(u32::MAX))),
+            halo: known.halo.map(|halo| padded(halo, (0, 0))),
+            origin: known.origin,
             hooks: None,
             keep: None,
-        };
-        description.shape[..rank].copy_from_slice(shape);
-        description.strides[..rank].copy_from_slice(strides);
-        Ok(description)
+        })
     }
 
     /// The memory of a NumPy array.
     #[inline]
-    pub fn of_array(name: &str, array: &Bound<'py, PyUntypedArray>) -> PyResult<Self> {
+    pub fn of_array(
+        name: &str,
+        array: &Bound<'py, PyUntypedArray>,
+        known: &Known<'_>,
+    ) -> PyResult<Self> {
         // SAFETY: the array is alive and the interpreter attached, so its header can be read.
         let (pointer, flags) = unsafe {
             let array = &*array.as_array_ptr();
             (array.fields.data.cast::<u8>(), array.fields.flags)
         };
-        let writeable = flags & NPY_ARRAY_WRITEABLE != 0;
-        let dtype = array.dtype();
         Self::of_memory(
             name,
             pointer,
             array.shape(),
             array.strides(),
-            &dtype,
-            writeable,
+            &array.dtype(),
+            flags & NPY_ARRAY_WRITEABLE != 0,
+            known,
         )
     }
 
     /// The memory and the axes of an object that has been read.
     pub fn of_found(name: &str, found: Found<'py>) -> PyResult<Self> {
-        let mut description = Self::of_array(name, &found.array)?;
-        if let Some(dims) = found.dims.transpose()? {
-            description.set_dims(&dims);
-        }
-        if let Some(halo) = found.halo {
-            description.set_halo(&halo);
-        }
-        if let Some((_, origin)) = found.origin {
-            description.origin = Some(Numbers::new(origin.into_iter()));
-        }
+        let dims = found.dims.transpose()?;
+        let known = Known {
+            dims: dims.as_deref(),
+            halo: found.halo.as_deref(),
+            origin: found
+                .origin
+                .map(|(_, origin)| Numbers::new(origin.into_iter())),
+        };
+        let mut description = Self::of_array(name, &found.array, &known)?;
         description.hooks = found.hooks;
         description.keep = Some(found.array.into_any());
         Ok(description)
-    }
-
-    /// Says what the axes mean.
-    #[inline]
-    pub fn set_dims(&mut self, dims: &[Dim]) {
-        let mut labels = [Dim::Data(u32::MAX); MAX_RANK];
-        labels[..self.rank].copy_from_slice(dims);
-        self.dims = Some(labels);
-    }
-
-    /// Says how many points are around the domain.
-    #[inline]
-    pub fn set_halo(&mut self, halo: &[(usize, usize)]) {
-        let mut pairs = [(0, 0); MAX_RANK];
-        pairs[..self.rank].copy_from_slice(halo);
-        self.halo = Some(pairs);
     }
 
     /// The shape as an array has it.
@@ -173,4 +170,12 @@ fn too_many_axes(py: Python<'_>, name: &str, rank: usize) -> PyErr {
         "ShapeError",
         format!("argument '{name}' has {rank} dimensions, expected at most {MAX_RANK}"),
     )
+}
+
+/// The entries of each axis, and others that mean nothing.
+#[inline]
+fn padded<T: Copy>(entries: &[T], other: T) -> [T; MAX_RANK] {
+    let mut padded = [other; MAX_RANK];
+    padded[..entries.len()].copy_from_slice(entries);
+    padded
 }

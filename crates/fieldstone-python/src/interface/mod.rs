@@ -24,7 +24,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-pub use self::description::{Description, MAX_RANK, Numbers};
+pub use self::description::{Description, Known, MAX_RANK, Numbers};
 pub use self::dims::{BadLabels, labels, show};
 pub use self::refusal::{Refusal, describe_value, type_name};
 

@@ -37,6 +37,7 @@ impl Operand<'_> {
     }
 
     /// The memory as the backend takes it.
+    #[inline]
     pub fn argument(&self, origin: &[isize; 3]) -> FieldArgument {
         let offset: isize = (0..3)
             .map(|n| origin[n].wrapping_mul(self.strides[n]))
@@ -52,6 +53,7 @@ impl Operand<'_> {
     }
 
     /// The memory that a call on this domain may access.
+    #[inline]
     pub fn footprint(
         &self,
         field: &Requirement,
@@ -80,6 +82,7 @@ impl Operand<'_> {
 }
 
 /// Checks an array against its parameter and permutes it to I, J, K.
+#[inline]
 pub fn permute<'py>(
     py: Python<'py>,
     field: &Requirement,

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::Storage;
-use crate::interface::{self, Description, Numbers, Purpose, Request};
+use crate::interface::{self, Description, Known, Numbers, Purpose, Request};
 
 /// Describes the memory of an argument called `name`, without a copy.
 ///
@@ -18,7 +18,7 @@ pub fn describe<'py>(
     mapping: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Description<'py>> {
     if let Ok(array) = object.cast_exact::<PyUntypedArray>() {
-        return Description::of_array(name, array);
+        return Description::of_array(name, array, &Known::default());
     }
     if let Ok(storage) = object.cast::<Storage>() {
         return storage.borrow().described(object.py(), name);
@@ -34,24 +34,22 @@ pub fn describe<'py>(
 impl Storage {
     #[inline]
     fn described<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Description<'py>> {
-        let view = &self.view;
-        let mut description = Description::of_memory(
+        let origin = self
+            .explicit_origin()
+            .map(|origin| Numbers::new(origin.iter().map(|&index| index as isize)));
+        Description::of_memory(
             name,
-            view.pointer(),
-            view.shape(),
-            view.strides(),
+            self.view.pointer(),
+            self.view.shape(),
+            self.view.strides(),
             self.dtype.bind(py),
             self.writeable,
-        )?;
-        if let Some(dims) = self.dims() {
-            description.set_dims(dims);
-        }
-        description.set_halo(self.halo());
-        if let Some(origin) = self.explicit_origin() {
-            let origin = origin.iter().map(|&index| index as isize);
-            description.origin = Some(Numbers::new(origin));
-        }
-        Ok(description)
+            &Known {
+                dims: self.dims(),
+                halo: Some(self.halo()),
+                origin,
+            },
+        )
     }
 }
 
