@@ -243,3 +243,21 @@ def test_an_error_in_the_object_is_not_hidden() -> None:
 def test_importing_fieldstone_does_not_import_xarray() -> None:
     code = "import sys, fieldstone, fieldstone._core; assert 'xarray' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+class TestMaskedArrays:
+    """Values under a mask mean nothing, so they are not computed with."""
+
+    def test_masked_elements_are_refused(self) -> None:
+        masked = np.ma.masked_array(np.ones((3, 3, 3)), mask=np.arange(27).reshape(3, 3, 3) == 3)
+        for use in (
+            lambda: describe_field(masked),
+            lambda: storage.storage(masked),
+            lambda: storage.as_storage(masked),
+        ):
+            with pytest.raises(errors.ArgumentValueError, match=r"has masked elements.*filled"):
+                use()
+
+    def test_a_masked_array_without_masked_elements_is_an_array(self) -> None:
+        array = np.ma.masked_array(np.ones((3, 3, 3)))
+        assert storage.as_storage(array).shape == (3, 3, 3)

@@ -168,7 +168,7 @@ impl Executor {
             let hint = closest(form, FORMS.into_iter())
                 .map_or_else(String::new, |form| format!(" (did you mean '{form}'?)"));
             let message = format!(
-                "inspect: form '{form}' is not known{hint}; the forms are: source, {}",
+                "inspect: form '{form}' is not known{hint}; the forms are: {}",
                 FORMS.join(", ")
             );
             return Err(raise(py, "ArgumentValueError", message));

@@ -17,6 +17,9 @@ pub fn read<'py>(
 ) -> PyResult<Bound<'py, PyUntypedArray>> {
     let py = object.py();
     if let Ok(array) = object.cast::<PyUntypedArray>() {
+        if is_masked(object)? {
+            return Err(request.refuse(object, Refusal::Masked));
+        }
         return Ok(array.clone());
     }
     let may_convert = request.purpose == Purpose::Copy;
@@ -50,4 +53,12 @@ pub fn read<'py>(
     };
     let array = array.map_err(|refusal| request.refuse(object, refusal))?;
     Ok(array.cast_into()?)
+}
+
+/// Whether an array is one of `numpy.ma` and masks any of its elements.
+fn is_masked(array: &Bound<'_, PyAny>) -> PyResult<bool> {
+    match array.getattr_opt("mask")? {
+        Some(mask) => numpy(array.py())?.call_method1("any", (mask,))?.is_truthy(),
+        None => Ok(false),
+    }
 }

@@ -13,6 +13,8 @@ pub enum Refusal {
     NoMemory,
     /// NumPy does not take it, for this reason.
     NoArray(PyErr),
+    /// It says of some of its elements that they are not valid.
+    Masked,
     /// The exchange by DLPack failed.
     Exchange(PyErr),
     /// Its memory is not the host's.
@@ -94,9 +96,10 @@ impl Refusal {
                 format!(
                     " ({}) cannot be used as an array without a copy: {}",
                     type_name(value),
-                    cause.value(value.py())
+                    first_line(value, cause)
                 ),
             ),
+            Refusal::Masked => ("ArgumentValueError", format!(" {MASKED}")),
             Refusal::OnDevice | Refusal::NoHostBuffer { on_gpu: true, .. } => (
                 "DeviceError",
                 " has its data on a GPU only, and this version of fieldstone computes in host memory; pass a host array, such \
@@ -170,9 +173,10 @@ impl Refusal {
                 "ArgumentTypeError",
                 format!(
                     ": an object of type {kind} is no array: {}",
-                    cause.value(value.py())
+                    first_line(value, cause)
                 ),
             ),
+            Refusal::Masked => ("ArgumentValueError", format!(": the array {MASKED}")),
             Refusal::NoMemory | Refusal::NoArray(_) => (
                 "ArgumentTypeError",
                 format!(
@@ -244,6 +248,15 @@ impl Refusal {
         };
         (class, format!("{}{problem}", request.name))
     }
+}
+
+const MASKED: &str =
+    "has masked elements, whose values mean nothing; choose values for them with .filled(value)";
+
+/// What an exception says, without the advice that NumPy adds for library authors.
+fn first_line(value: &Bound<'_, PyAny>, cause: &PyErr) -> String {
+    let text = cause.value(value.py()).to_string();
+    text.lines().next().unwrap_or_default().to_string()
 }
 
 fn wrong_halo(halo: &Bound<'_, PyAny>, rank: usize) -> String {
