@@ -21,6 +21,7 @@
 //! ```
 
 mod cache;
+mod core;
 mod device;
 mod error;
 mod host;

@@ -10,6 +10,7 @@
 //!
 //! Two callers at once share the workers that are free; the one that finds none works alone.
 
+use crate::core;
 use crate::threads::{self, MOST_THREADS};
 use crate::{DeviceError, available_threads, requested_threads};
 use std::any::Any;
@@ -209,6 +210,8 @@ struct PostBox {
     job: AtomicPtr<Job<'static>>,
     /// The part of the job that is this worker's.
     part: AtomicUsize,
+    /// The core from which the last job was posted.
+    from: AtomicUsize,
     /// Whether the worker shall end.
     end: AtomicBool,
 }
@@ -278,7 +281,7 @@ impl Crew {
                 job.pending.fetch_sub(1, Ordering::Relaxed);
             }
         }
-        wait_until(|| job.pending.load(Ordering::Acquire) == 0);
+        wait_until(|| job.pending.load(Ordering::Acquire) == 0, || ());
         let payload = job
             .panic
             .into_inner()
@@ -326,6 +329,8 @@ impl Drop for Crew {
 impl Worker {
     fn post(&self, job: &Job<'_>, part: usize) {
         self.post.part.store(part, Ordering::Relaxed);
+        let from = core::current().unwrap_or(usize::MAX);
+        self.post.from.store(from, Ordering::Relaxed);
         let job = ptr::from_ref(job).cast_mut().cast::<Job<'static>>();
         self.post.job.store(job, Ordering::Release);
         self.thread.thread().unpark();
@@ -338,6 +343,7 @@ impl PostBox {
             claimed: AtomicBool::new(false),
             job: AtomicPtr::new(ptr::null_mut()),
             part: AtomicUsize::new(0),
+            from: AtomicUsize::new(usize::MAX),
             end: AtomicBool::new(false),
         }
     }
@@ -354,13 +360,23 @@ impl PostBox {
             .is_ok()
     }
 
+    /// Leaves the core of the thread that posts the jobs. The system wakes threads there, and while runs are short, the caller
+    /// does their parts before it notices that another core is idle.
+    fn keep_apart(&self) {
+        if let Some(here) = core::current()
+            && here == self.from.load(Ordering::Relaxed)
+        {
+            core::leave(here);
+        }
+    }
+
     /// The life of a worker.
     fn serve(&self) {
         INSIDE.set(true);
         loop {
-            wait_until(|| {
-                !self.job.load(Ordering::Relaxed).is_null() || self.end.load(Ordering::Relaxed)
-            });
+            let is_called =
+                || !self.job.load(Ordering::Relaxed).is_null() || self.end.load(Ordering::Relaxed);
+            wait_until(is_called, || self.keep_apart());
             let job = self.job.swap(ptr::null_mut(), Ordering::Acquire);
             // SAFETY: the caller that posted the job keeps it until `pending` is zero, and this worker, which has now
             // taken it, has not counted down yet.
@@ -422,8 +438,8 @@ fn partition(tasks: usize, parts: usize, part: usize) -> (usize, usize) {
     (begin, begin + length + usize::from(part < longer))
 }
 
-/// Spins for a while, then sleeps, until `done`; whoever makes it so must `unpark` this thread.
-fn wait_until(done: impl Fn() -> bool) {
+/// Spins for a while, then sleeps, until `done`; whoever makes it so must `unpark` this thread. Calls `woken` when it was.
+fn wait_until(done: impl Fn() -> bool, woken: impl Fn()) {
     const LOOKS: usize = 32;
     let mut since = None;
     loop {
@@ -441,5 +457,6 @@ fn wait_until(done: impl Fn() -> bool) {
     }
     while !done() {
         thread::park();
+        woken();
     }
 }
