@@ -12,7 +12,7 @@ from benches import diffusion, machine, threads
 def main() -> None:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(prog="python -m benches", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=25, help="timed calls of each contender (default %(default)s)")
+    parser.add_argument("--rounds", type=int, default=25, help="turns of each contender (default %(default)s)")
     parser.add_argument(
         "--threads", type=int, default=threads.available(), help="of each contender (default %(default)s)"
     )
