@@ -150,16 +150,25 @@ def run(backend, definition, domain, order):
     return outputs
 
 
+def written(from_text, seed):
+    """Text and function of the first valid stencil that an author of this seed writes."""
+    author = random.Random(seed)
+    while True:
+        text = Author(author.getrandbits(32)).text()
+        definition = from_text(text)
+        try:
+            gtscript.stencil("debug", definition)
+        except GTScriptDefinitionError:
+            continue
+        return text, definition
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("seed", range(90))
 def test_backends_agree(from_text, seed):
-    text = Author(seed).text()
-    definition = from_text(text)
+    text, definition = written(from_text, seed)
     order, domain = ORDERS[seed % len(ORDERS)], DOMAINS[seed % len(DOMAINS)]
-    try:
-        expected = run("debug", definition, domain, ORDERS[0])
-    except GTScriptDefinitionError as error:
-        pytest.skip(f"not a stencil: {error}")
+    expected = run("debug", definition, domain, ORDERS[0])
     for backend in ("numpy", "cpu_kfirst", "cpu_ifirst"):
         for name, found, value in zip(OUTPUTS, run(backend, definition, domain, order), expected, strict=True):
             np.testing.assert_array_equal(found, value, err_msg=f"{backend}, {name}, axes {order}, of\n{text}")
