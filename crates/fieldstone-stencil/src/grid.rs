@@ -211,6 +211,13 @@ impl Extent {
         }))
     }
 
+    /// How much further this reaches than `base` does.
+    pub fn beyond(self, base: Extent) -> Extent {
+        Extent(std::array::from_fn(|n| {
+            (self.0[n].0 - base.0[n].0, self.0[n].1 - base.0[n].1)
+        }))
+    }
+
     /// `(lower, upper)` along an axis.
     pub fn along(self, axis: Axis) -> (i32, i32) {
         self.0[axis.index()]

@@ -1,6 +1,6 @@
 //! Ranges of points along an axis: of a tile, of the levels of an interval, of the columns of an extent.
 
-use fieldstone_stencil::{Axis, Bound, Extent, Interval, Level};
+use fieldstone_stencil::{Axis, Bound, Interval, Level};
 
 use super::builder::Builder;
 use super::entry::Entry;
@@ -50,9 +50,4 @@ fn bound(entry: &Entry, b: &mut Builder, bound: Bound) -> String {
         Level::Start => b.add(&entry.first_level, bound.offset),
         Level::End => b.add(&entry.domain[2], bound.offset),
     }
-}
-
-pub(super) fn relative(extent: Extent, base: Extent, axis: Axis) -> (i32, i32) {
-    let (extent, base) = (extent.along(axis), base.along(axis));
-    (extent.0 - base.0, extent.1 - base.1)
 }

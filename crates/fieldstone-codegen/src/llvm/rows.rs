@@ -6,7 +6,7 @@ use fieldstone_stencil::{Axis, Extent};
 use super::builder::Builder;
 use super::entry::{Context, Entry};
 use super::place::Row;
-use super::range::{clip_levels, relative, tile_range};
+use super::range::{clip_levels, tile_range};
 use super::row;
 
 /// Tiles, the sliding axis inside each, and every stage a few rows ahead of those that read it.
@@ -29,7 +29,7 @@ pub(super) fn rows(context: &Context<'_>, entry: &Entry, b: &mut Builder, nest: 
         tile[vector] = vectors.0.clone();
         tile[block] = blocks.0.clone();
         tile[slide] = slides.0.clone();
-        let reach = |stage: &Stage, axis| relative(stage.extent, nest.extent, axis);
+        let reach = |stage: &Stage, axis| stage.extent.beyond(nest.extent).along(axis);
         let lag = |stage: &Stage| {
             let (before, after) = reach(stage, roles.slide);
             before + after
@@ -76,7 +76,7 @@ fn widen(
     range: &(String, String),
     base: Extent,
 ) -> (String, String) {
-    let (before, after) = relative(stage.extent, base, axis);
+    let (before, after) = stage.extent.beyond(base).along(axis);
     let range = (b.sub(&range.0, before), b.add(&range.1, after));
     match axis {
         Axis::K => clip_levels(entry, b, stage.interval, range),

@@ -236,12 +236,7 @@ fn note_stage(
     base: Extent,
     slide: Option<Axis>,
 ) {
-    let relative = Extent(std::array::from_fn(|n| {
-        (
-            stage.extent.0[n].0 - base.0[n].0,
-            stage.extent.0[n].1 - base.0[n].1,
-        )
-    }));
+    let relative = stage.extent.beyond(base);
     let ahead = slide.map_or(0, |axis| relative.along(axis).1);
     let fresh = Uses {
         nest,
