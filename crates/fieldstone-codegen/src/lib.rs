@@ -7,6 +7,7 @@
 //! | [`error`] | what can go wrong in a call |
 //! | [`llvm`] | LLVM IR text of a scheduled stencil, [`tile`] sizes and scratch memory, [`transposed`] columns |
 //! | [`jit`], [`cache`], [`native`] | from LLVM IR to machine code, kept on disk, run on all threads |
+//! | [`stack`] | stack for work that recurses into expressions |
 //! | [`math`], [`power`] | the rules of arithmetic and the functions of the language |
 //! | [`interpreter`] | the `debug` backend: step by step, with checks |
 //! | [`numpy`] | the `numpy` backend: NumPy text |
@@ -22,6 +23,7 @@ pub mod math;
 pub mod native;
 pub mod numpy;
 pub mod power;
+pub mod stack;
 pub mod tile;
 pub mod transposed;
 

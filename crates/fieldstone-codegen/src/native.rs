@@ -16,6 +16,7 @@ use crate::error::RunError;
 use crate::jit::{Jit, Library};
 use crate::llvm::abi::Words;
 use crate::llvm::{self, Kernel, Layout, Module};
+use crate::stack::deep;
 use crate::tile::{LINE, Tiles};
 
 /// The signature of a kernel; see [`crate::llvm::abi`].
@@ -217,12 +218,6 @@ impl Native {
         drop(spare);
         Ok(HostMemory::new(bytes, LINE, Contents::Uninitialised)?)
     }
-}
-
-/// Runs `work`, which recurses into expressions, where the stack is large enough for the deepest program there is.
-fn deep<T>(work: impl FnOnce() -> T) -> T {
-    const ENOUGH: usize = 16 << 20;
-    stacker::maybe_grow(ENOUGH, ENOUGH, work)
 }
 
 /// Which axis each argument is contiguous along.

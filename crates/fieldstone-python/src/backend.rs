@@ -14,7 +14,7 @@ use crate::arguments::closest;
 use crate::errors::raise;
 use crate::jit::Llvmlite;
 use crate::numpy_backend::NumpyText;
-use crate::stack::deep;
+use fieldstone_codegen::stack::deep;
 
 /// How a stencil is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,7 +19,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyModule, PyTuple, PyType};
 
 use crate::errors::raise;
-use crate::stack::deep;
+use fieldstone_codegen::stack::deep;
 
 /// A compiled definition: what every backend runs.
 #[pyclass(frozen, module = "fieldstone._core")]

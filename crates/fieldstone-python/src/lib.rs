@@ -7,7 +7,6 @@ mod errors;
 mod interface;
 mod jit;
 mod numpy_backend;
-mod stack;
 mod stencil;
 pub mod storage;
 mod threads;

@@ -12,7 +12,7 @@ use pyo3::type_object::PyTypeInfo;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::errors::raise;
-use crate::stack::deep;
+use fieldstone_codegen::stack::deep;
 
 /// A program as the text of a Python module, and the function of that module.
 pub struct NumpyText {
