@@ -1,7 +1,7 @@
 //! What a place that holds data can do.
 
 use crate::DeviceError;
-use std::fmt::Debug;
+use std::fmt::{self, Debug, Display};
 
 /// What freshly allocated memory holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +12,45 @@ pub enum Contents {
     Zeroed,
 }
 
-/// A block of a device's memory, which it returns when dropped.
+/// What drives a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// This process's own memory and cores.
+    Host,
+    /// An NVIDIA GPU, through the CUDA driver.
+    Cuda,
+    /// Host memory that behaves as that of a device.
+    Simulated,
+}
+
+/// Which device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DeviceId {
+    /// What drives it.
+    pub kind: Kind,
+    /// Its number among those of its kind.
+    pub index: usize,
+}
+
+impl DeviceId {
+    /// The host.
+    pub const HOST: Self = Self {
+        kind: Kind::Host,
+        index: 0,
+    };
+}
+
+impl Display for DeviceId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            Kind::Host => formatter.write_str("cpu"),
+            Kind::Cuda => write!(formatter, "cuda:{}", self.index),
+            Kind::Simulated => write!(formatter, "simulated:{}", self.index),
+        }
+    }
+}
+
+/// A block of memory, which its device gets back when this is dropped.
 pub trait Memory: Debug + Send + Sync {
     /// Address of the first byte, in the device's address space.
     fn pointer(&self) -> *mut u8;
@@ -20,14 +58,17 @@ pub trait Memory: Debug + Send + Sync {
     /// Length of the block.
     fn bytes(&self) -> usize;
 
-    /// Name of the device that holds it.
-    fn device(&self) -> &'static str;
+    /// The device it was allocated by.
+    fn device(&self) -> DeviceId;
 }
 
 /// A place that holds data.
 pub trait Device: Debug + Send + Sync {
-    /// Name of the device, such as `cpu`.
-    fn name(&self) -> &'static str;
+    /// Which device this is.
+    fn id(&self) -> DeviceId;
+
+    /// Name for people, such as that of the product.
+    fn name(&self) -> &str;
 
     /// Allocates `bytes` bytes whose first address is a multiple of `alignment`, a power of two.
     ///
@@ -39,17 +80,4 @@ pub trait Device: Debug + Send + Sync {
         alignment: usize,
         contents: Contents,
     ) -> Result<Box<dyn Memory>, DeviceError>;
-
-    /// Sets `bytes` bytes from `target` on to `value`.
-    ///
-    /// # Safety
-    /// `target` must be valid for writes of `bytes` bytes of this device's memory, and nobody else may access them meanwhile.
-    unsafe fn fill(&self, target: *mut u8, value: u8, bytes: usize);
-
-    /// Copies `bytes` bytes within this device.
-    ///
-    /// # Safety
-    /// `source` must be valid for reads and `target` for writes of `bytes` bytes of this device's memory, the two must not
-    /// overlap, and nobody else may write to either or read `target` meanwhile.
-    unsafe fn copy(&self, source: *const u8, target: *mut u8, bytes: usize);
 }

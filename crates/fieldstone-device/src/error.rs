@@ -1,5 +1,6 @@
-//! What can go wrong with memory and threads.
+//! What can go wrong with memory, devices and threads.
 
+use crate::DeviceId;
 use thiserror::Error;
 
 /// An error of this crate.
@@ -13,14 +14,34 @@ pub enum DeviceError {
         bytes: usize,
         /// Alignment that was asked for.
         alignment: usize,
-        /// The device's name.
-        device: &'static str,
+        /// The device.
+        device: DeviceId,
     },
     /// An alignment that is zero or no power of two.
     #[error("alignment is {alignment}, but the alignment of a memory block must be a power of two")]
     Alignment {
         /// The alignment that was asked for.
         alignment: usize,
+    },
+    /// There is no such device.
+    #[error("there is no GPU {index}: {reason}")]
+    NoDevice {
+        /// The number that was asked for.
+        index: usize,
+        /// Why there is none, and what to do.
+        reason: String,
+    },
+    /// An address that is none of the device's memory.
+    #[error(
+        "{bytes} bytes at address {address:#x} are no memory of device '{device}'; they were freed, or belong elsewhere"
+    )]
+    Address {
+        /// The first byte.
+        address: usize,
+        /// How many bytes were to be accessed.
+        bytes: usize,
+        /// The device.
+        device: DeviceId,
     },
     /// A thread count that is no positive integer.
     #[error("{name} is '{value}', but a number of threads must be an integer from 1 to {limit}")]

@@ -1,6 +1,6 @@
 //! The host: memory of this process.
 
-use crate::{Contents, Device, DeviceError, Memory, Pool};
+use crate::{Contents, Device, DeviceError, DeviceId, Memory};
 use std::alloc::{self, Layout};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,16 +17,17 @@ const HUGE_PAGE: usize = 2 << 20;
 /// Addresses that differ by a multiple of this compete for the same places in a first-level cache.
 const ALIAS: usize = 4096;
 
-/// Fills and copies are shared between threads in pieces of this size.
-const PIECE: usize = 256 << 10;
-
 /// The memory of this process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Host;
 
 impl Device for Host {
-    fn name(&self) -> &'static str {
-        "cpu"
+    fn id(&self) -> DeviceId {
+        DeviceId::HOST
+    }
+
+    fn name(&self) -> &str {
+        "host"
     }
 
     fn allocate(
@@ -37,50 +38,6 @@ impl Device for Host {
     ) -> Result<Box<dyn Memory>, DeviceError> {
         Ok(Box::new(HostMemory::new(bytes, alignment, contents)?))
     }
-
-    unsafe fn fill(&self, target: *mut u8, value: u8, bytes: usize) {
-        let target = Address(target);
-        in_pieces(bytes, &|offset, length| {
-            // SAFETY: the caller vouches for the whole range, and pieces do not overlap.
-            unsafe { ptr::write_bytes(target.at(offset), value, length) };
-        });
-    }
-
-    unsafe fn copy(&self, source: *const u8, target: *mut u8, bytes: usize) {
-        let (source, target) = (Address(source.cast_mut()), Address(target));
-        in_pieces(bytes, &|offset, length| {
-            // SAFETY: the caller vouches for both ranges, and pieces do not overlap.
-            unsafe {
-                ptr::copy_nonoverlapping(source.at(offset), target.at(offset), length);
-            }
-        });
-    }
-}
-
-/// An address that several threads use for pieces that do not overlap.
-#[derive(Clone, Copy)]
-struct Address(*mut u8);
-
-// SAFETY: each thread accesses its own piece only.
-unsafe impl Send for Address {}
-// SAFETY: as above.
-unsafe impl Sync for Address {}
-
-impl Address {
-    /// # Safety
-    /// `offset` must stay within the block this is the address of.
-    unsafe fn at(self, offset: usize) -> *mut u8 {
-        // SAFETY: as the caller says.
-        unsafe { self.0.add(offset) }
-    }
-}
-
-fn in_pieces(bytes: usize, body: &(dyn Fn(usize, usize) + Sync)) {
-    let pool = Pool::global();
-    pool.run(bytes.div_ceil(PIECE), pool.threads(), &|_, begin, end| {
-        let begin = begin * PIECE;
-        body(begin, bytes.min(end * PIECE) - begin);
-    });
 }
 
 /// An aligned block of host memory, freed when dropped.
@@ -136,7 +93,7 @@ impl HostMemory {
         memory.ok_or(DeviceError::OutOfMemory {
             bytes,
             alignment,
-            device: Host.name(),
+            device: DeviceId::HOST,
         })
     }
 
@@ -259,8 +216,8 @@ impl Memory for HostMemory {
         self.bytes
     }
 
-    fn device(&self) -> &'static str {
-        Host.name()
+    fn device(&self) -> DeviceId {
+        DeviceId::HOST
     }
 }
 

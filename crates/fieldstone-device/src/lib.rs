@@ -1,6 +1,7 @@
 //! Memory and threads of a device.
 //!
-//! * [`Device`] is what a place that holds data can do: allocate, fill, copy. [`Host`] is the first one.
+//! * [`Device`] is a place that holds data: [`Host`], or an [`Accelerator`], which copies between its memory and the host's.
+//!   [`accelerator()`] finds one; [`Simulated`] ones need no GPU.
 //! * [`HostMemory`] is an aligned block of host memory that frees itself.
 //! * [`Pool`] runs tasks on all cores with threads that are already awake.
 //!
@@ -20,17 +21,23 @@
 //! # Ok::<(), fieldstone_device::DeviceError>(())
 //! ```
 
+mod accelerator;
+mod accelerators;
 mod cache;
 mod core;
 mod device;
 mod error;
 mod host;
 mod pool;
+mod simulated;
 mod threads;
 
+pub use accelerator::{Accelerator, Stream, Transfers};
+pub use accelerators::{Simulation, accelerator, accelerators};
 pub use cache::core_cache;
-pub use device::{Contents, Device, Memory};
+pub use device::{Contents, Device, DeviceId, Kind, Memory};
 pub use error::DeviceError;
 pub use host::{Host, HostMemory};
 pub use pool::Pool;
+pub use simulated::{POISON, Simulated};
 pub use threads::{available_threads, requested_threads};

@@ -1,7 +1,7 @@
 //! From a description to memory.
 
 use crate::{Dim, Layout, Preset, StorageError, View};
-use fieldstone_device::{Contents, Device, Host, Memory};
+use fieldstone_device::{Contents, Device, DeviceId, Host, Memory};
 use std::sync::Arc;
 
 /// What to allocate.
@@ -178,8 +178,8 @@ impl Buffer {
         self.memory.bytes()
     }
 
-    /// Name of the device that holds it.
-    pub fn device(&self) -> &'static str {
+    /// The device that it was allocated by.
+    pub fn device(&self) -> DeviceId {
         self.memory.device()
     }
 }
