@@ -5,15 +5,18 @@ use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use crate::{Accelerator, DeviceError, Simulated};
 
+/// By number.
+type Devices = Vec<Arc<dyn Accelerator>>;
+
 /// Accelerators, or why there are none.
-type Found = Result<Vec<Arc<dyn Accelerator>>, String>;
+type Found = Result<Devices, String>;
 
 /// What the environment asks for, found at first use.
 static OF_MACHINE: LazyLock<Found> =
     LazyLock::new(|| of_environment(env::var("FIELDSTONE_DEVICE").ok().as_deref()));
 
 /// Simulated devices that stand in for those of the machine, the last one first.
-static SIMULATIONS: RwLock<Vec<(usize, Vec<Arc<dyn Accelerator>>)>> = RwLock::new(Vec::new());
+static SIMULATIONS: RwLock<Vec<(usize, Devices)>> = RwLock::new(Vec::new());
 
 fn of_environment(choice: Option<&str>) -> Found {
     match choice {
@@ -25,7 +28,7 @@ fn of_environment(choice: Option<&str>) -> Found {
     }
 }
 
-fn simulated(count: usize) -> Vec<Arc<dyn Accelerator>> {
+fn simulated(count: usize) -> Devices {
     (0..count)
         .map(|index| Arc::new(Simulated::new(index)) as Arc<dyn Accelerator>)
         .collect()
