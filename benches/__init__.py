@@ -1,5 +1,6 @@
-"""Paired benchmarks: ``make bench``.
+"""Benchmarks that print ratios measured in one process: ``make bench``.
 
-`diffusion` runs the demo's two stencils beside the same schemes in C (`kernels.c`, built by `native`), Numba and NumPy,
-all in one process and in turns (`measure`), and prints ratios. Nothing is compared with a number from another run.
+`diffusion` runs the demo's two stencils beside the same schemes in C (`kernels.c`, called by `native`), Numba and NumPy,
+in turns (`measure`). `storages` makes, copies and views storages beside NumPy's arrays and beside the C library
+(`bandwidth`), in rounds (`paired`). Nothing is compared with a number from another run.
 """

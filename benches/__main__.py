@@ -4,37 +4,60 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from benches import diffusion, machine, threads
+from benches import diffusion, machine, storages, threads
+
+RESULTS = Path(__file__).parent / "results"
 
 
 def main() -> None:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(prog="python -m benches", description=__doc__)
+    parser.add_argument(
+        "what",
+        nargs="?",
+        choices=("stencils", "storages"),
+        default="stencils",
+        help="what is measured (default %(default)s)",
+    )
     parser.add_argument("--rounds", type=int, default=25, help="turns of each contender (default %(default)s)")
     parser.add_argument(
         "--threads", type=int, default=threads.available(), help="of each contender (default %(default)s)"
     )
-    parser.add_argument("--quick", action="store_true", help="the smallest grid only")
+    parser.add_argument("--quick", action="store_true", help="the smallest grid, or storages that are not large, only")
+    parser.add_argument("--complete", action="store_true", help="all pairs of layouts of four axes")
     parser.add_argument("--markdown", action="store_true", help="print the tables as docs/performance.md has them")
-    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results" / "diffusion.json")
+    parser.add_argument("--output", type=Path, help="where the figures go (default benches/results/)")
     arguments = parser.parse_args()
 
     threads.limit(arguments.threads)
     described = machine.describe() | {"threads": str(arguments.threads)}
     print(", ".join(f"{key} {value}" for key, value in described.items()), end="\n\n")
-    sizes = diffusion.SIZES[:1] if arguments.quick else diffusion.SIZES
+    measure = _stencils if arguments.what == "stencils" else _storages
     results = []
+    for text, figures in measure(arguments):
+        print(text, end="\n\n", flush=True)
+        results.append(figures)
+    output = arguments.output or RESULTS / ("diffusion.json" if arguments.what == "stencils" else "storages.json")
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(json.dumps({"machine": described, "results": results}, indent=1) + "\n")
+    print(f"written to {output}")
+
+
+def _stencils(arguments: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
     show = diffusion.format_markdown if arguments.markdown else diffusion.format_table
-    for size in sizes:
+    for size in diffusion.SIZES[:1] if arguments.quick else diffusion.SIZES:
         for dtype in ("float64", "float32"):
             table = diffusion.run(size, dtype, arguments.rounds)
-            print(show(table), end="\n\n", flush=True)
-            results.append(table.as_json())
-    arguments.output.parent.mkdir(parents=True, exist_ok=True)
-    arguments.output.write_text(json.dumps({"machine": described, "results": results}, indent=1) + "\n")
-    print(f"written to {arguments.output}")
+            yield show(table), table.as_json()
+
+
+def _storages(arguments: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
+    for table in storages.tables(arguments.rounds, quick=arguments.quick, complete=arguments.complete):
+        yield table.as_markdown() if arguments.markdown else table.as_text(), table.as_json()
 
 
 if __name__ == "__main__":

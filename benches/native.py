@@ -1,18 +1,13 @@
-"""Builds `kernels.c` with the system's C compiler and calls it on NumPy arrays indexed [k, j, i]."""
+"""Calls the compiled `kernels.c` on NumPy arrays indexed [k, j, i]."""
 
 from __future__ import annotations
 
 import ctypes
-import os
-import subprocess
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
-SOURCES = [Path(__file__).with_name(name) for name in ("kernels.c", "kernels.h")]
-LIBRARY = Path(__file__).parent / "results" / "libkernels.so"
-FLAGS = ["-std=gnu11", "-O3", "-march=native", "-mprefer-vector-width=512", "-fopenmp", "-shared", "-fPIC"]
+from benches import compiled
 
 # Block sizes and ways to store that the fastest is chosen from, for each grid.
 ROWS = (32, 128)
@@ -22,15 +17,7 @@ STORES = {"": 0, ", past the cache": 1}
 
 def build() -> ctypes.CDLL | None:
     """Return the compiled kernels, or None where there is no C compiler."""
-    newest = max(source.stat().st_mtime for source in SOURCES)
-    if not LIBRARY.exists() or LIBRARY.stat().st_mtime < newest:
-        LIBRARY.parent.mkdir(parents=True, exist_ok=True)
-        command = [os.environ.get("CC", "gcc"), *FLAGS, str(SOURCES[0]), "-o", str(LIBRARY)]
-        try:
-            subprocess.run(command, check=True)
-        except FileNotFoundError:
-            return None
-    return ctypes.CDLL(str(LIBRARY))
+    return compiled.library("kernels.c", "kernels.h")
 
 
 def horizontal_diffusion(

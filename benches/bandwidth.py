@@ -1,0 +1,65 @@
+"""Fills and copies by the C library with all cores (`bandwidth.c`): what the machine can do."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from benches import compiled
+from benches.measure import PAUSE, WARM_UP
+
+# Blocks from this size on may be faster with stores past the caches (bytes).
+LARGE = 256 << 10
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    library = compiled.library("bandwidth.c")
+    if library is None:
+        raise RuntimeError("gcc is needed to measure what the machine can do; install it, or name another one in CC")
+    return library
+
+
+def copies(target: np.ndarray, source: np.ndarray) -> Iterator[tuple[str, Callable[[int], float]]]:
+    """Contenders that copy one contiguous array to another."""
+    yield from _variants("memcpy", "copy_bytes", target.nbytes, target.ctypes.data, source.ctypes.data)
+
+
+def fills(target: np.ndarray) -> Iterator[tuple[str, Callable[[int], float]]]:
+    """Contenders that fill a contiguous array."""
+    yield from _variants("memset", "fill_bytes", target.nbytes, target.ctypes.data)
+
+
+def new_blocks(function: str, nbytes: int, *arguments: int) -> Iterator[tuple[str, Callable[[int], float]]]:
+    """Contenders that allocate, touch and free memory: ``new_block``, ``new_zeros``, ``new_filled``, ``new_copy``."""
+    yield from _variants("C", function, nbytes, *arguments)
+
+
+def _variants(name: str, function: str, nbytes: int, *addresses: int) -> Iterator[tuple[str, Callable[[int], float]]]:
+    touches = function not in ("new_block", "new_zeros")
+    yield name, _contender(function, False, nbytes, *addresses)
+    if touches and nbytes >= LARGE:
+        yield f"{name}, past the caches", _contender(function, True, nbytes, *addresses)
+
+
+def _contender(function: str, stream: bool, nbytes: int, *addresses: int) -> Callable[[int], float]:
+    kernel = _library()[function]
+    kernel.restype = None
+    kernel.argtypes = [ctypes.c_size_t, ctypes.c_int, ctypes.c_size_t, *[ctypes.c_void_p] * len(addresses)]
+
+    def run(calls: int) -> float:
+        awake = time.perf_counter() + WARM_UP
+        while time.perf_counter() < awake:
+            kernel(1, stream, nbytes, *addresses)
+        begin = time.perf_counter()
+        kernel(calls, stream, nbytes, *addresses)
+        elapsed = time.perf_counter() - begin
+        # Threads of OpenMP go on to spin, on cores that others need.
+        time.sleep(PAUSE)
+        return elapsed
+
+    return run

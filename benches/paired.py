@@ -1,0 +1,86 @@
+"""Contenders measured in rounds, and ratios of what was measured in the same round."""
+
+from __future__ import annotations
+
+import statistics
+import timeit
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+# How long one contender is timed in one round (s); a call that takes longer is timed once.
+TURN = 0.002
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A median and the quartiles around it."""
+
+    median: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: list[float]) -> Spread:
+        """Return that of some values."""
+        if len(values) < 2:
+            return cls(values[0], values[0], values[0])
+        low, median, high = statistics.quantiles(values, n=4, method="inclusive")
+        return cls(median, low, high)
+
+    def __str__(self) -> str:
+        return f"{self.median:.2f} ({self.low:.2f}-{self.high:.2f})"
+
+
+class Rounds:
+    """The times of contenders, round by round (s per call)."""
+
+    def __init__(self, times: dict[str, list[float]]) -> None:
+        self.times = times
+
+    def time(self, name: str) -> float:
+        """Return a contender's median time."""
+        return statistics.median(self.times[name])
+
+    def ratio(self, name: str, *others: str) -> Spread:
+        """Return how long a contender takes relative to the fastest of others in the same round."""
+        columns = [self.times[other] for other in others]
+        return Spread.of([own / min(row) for own, *row in zip(self.times[name], *columns, strict=True)])
+
+    def without(self, name: str) -> Rounds:
+        """Return the times of the others less that of one, as what is common to all of them."""
+        common = self.time(name)
+        return Rounds(
+            {other: [time - common for time in times] for other, times in self.times.items() if other != name}
+        )
+
+
+def measure(contenders: Mapping[str, Callable[[int], float]], rounds: int) -> Rounds:
+    """Let each contender take its turn in every round.
+
+    A contender is called with a number of calls to make and returns how long they took (s).
+    """
+    calls = {name: _calls_per_turn(contender) for name, contender in contenders.items()}
+    times: dict[str, list[float]] = {name: [] for name in contenders}
+    for _ in range(rounds):
+        for name, contender in contenders.items():
+            times[name].append(contender(calls[name]) / calls[name])
+    return Rounds(times)
+
+
+def _calls_per_turn(contender: Callable[[int], float]) -> int:
+    calls = 1
+    while (elapsed := contender(calls)) < TURN / 8:
+        calls *= 4
+    return max(1, round(calls * TURN / elapsed))
+
+
+def of_statement(statement: str, names: Mapping[str, Any]) -> Callable[[int], float]:
+    """Return a contender that runs a statement with these names, after one untimed time that wakes its threads."""
+    timer = timeit.Timer(statement, globals=dict(names))
+
+    def run(calls: int) -> float:
+        timer.timeit(1)
+        return timer.timeit(calls)
+
+    return run
