@@ -1,7 +1,7 @@
 //! From a description to memory.
 
 use crate::{Dim, Layout, Preset, StorageError, View};
-use fieldstone_device::{Contents, Device, DeviceId, Host, Memory};
+use fieldstone_device::{Contents, Device, DeviceError, DeviceId, Host, Memory};
 use std::sync::Arc;
 
 /// What to allocate.
@@ -218,6 +218,19 @@ impl Allocation {
         spec: &Spec,
         contents: Contents,
     ) -> Result<(Arc<Buffer>, View), StorageError> {
+        Self::by(spec, |bytes, alignment| {
+            device.allocate(bytes, alignment, contents)
+        })
+    }
+
+    /// Allocates with whatever makes a block of so many bytes, aligned to a power of two.
+    ///
+    /// # Errors
+    /// If the spec is invalid or there is not enough memory.
+    pub fn by(
+        spec: &Spec,
+        allocate: impl FnOnce(usize, usize) -> Result<Box<dyn Memory>, DeviceError>,
+    ) -> Result<(Arc<Buffer>, View), StorageError> {
         let plan = spec.plan()?;
         // The block begins at a power of two; what the alignment has beyond that is made up by starting later in it.
         let block_alignment = (1 << plan.alignment.trailing_zeros()).max(LEAST_ALIGNMENT);
@@ -231,7 +244,7 @@ impl Allocation {
             plan.alignment - 1
         };
         let bytes = plan.bytes.checked_add(room).ok_or_else(too_large)?;
-        let memory = device.allocate(bytes, block_alignment, contents)?;
+        let memory = allocate(bytes, block_alignment)?;
         let start = if plan.bytes == 0 {
             0
         } else {

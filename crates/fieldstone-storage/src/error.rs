@@ -43,6 +43,11 @@ pub enum StorageError {
         "stride order is {order}, but it must list 'I', 'J' and 'K' once each, from the largest stride to the smallest"
     )]
     StrideOrder { order: String },
+    #[error(
+        "sync_state belongs to the memory of another storage; give that of the storage that the data was taken from, or \
+         a new one"
+    )]
+    OtherSyncState,
     #[error("axis is {axis}, but the view has {ndim} axes")]
     Axis { axis: usize, ndim: usize },
     #[error("index {index} is out of bounds for axis {axis} with size {size}")]

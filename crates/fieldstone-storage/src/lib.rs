@@ -7,6 +7,7 @@
 //! * [`Spec`] adds shape, element size and alignment, and [`Allocation`] turns it into memory;
 //! * [`View`] is what one sees of that memory: slices, transpositions and broadcasts of it cost nothing;
 //! * [`copy()`] and [`fill()`] move data between views of any layouts, with all cores;
+//! * a [`Pair`] is two copies of the same elements, on the host and on a device, whose [`SyncState`] says which is current;
 //! * [`Field`] puts it together for Rust: one type of element, owned memory, nothing unsafe.
 //!
 //! ```
@@ -36,11 +37,14 @@ mod fill;
 mod layout;
 mod loops;
 mod overlap;
+mod pair;
 mod preset;
 mod rows;
 mod share;
 mod simd;
+mod sync;
 mod tiles;
+mod transfer;
 mod view;
 
 pub use allocate::{Allocation, Buffer, Spec};
@@ -50,6 +54,9 @@ pub use error::StorageError;
 pub use field::{Element, Field};
 pub use fill::fill;
 pub use layout::Layout;
+pub use pair::{Lease, Pair};
 pub use preset::{Preset, StrideOrder};
+pub use sync::{Access, Side, SyncState};
 pub use tiles::transpose_plane;
+pub use transfer::{download, fetched, upload};
 pub use view::View;

@@ -64,6 +64,15 @@ impl View {
         }
     }
 
+    /// The same geometry elsewhere, in memory that `owner` keeps alive; to be accessed as the memory there may be.
+    pub fn at_address(&self, pointer: *mut u8, owner: Option<Arc<Buffer>>) -> Self {
+        Self {
+            pointer,
+            owner,
+            ..self.clone()
+        }
+    }
+
     /// Address of the element with all indices zero.
     pub fn pointer(&self) -> *mut u8 {
         self.pointer

@@ -1,0 +1,459 @@
+//! Two copies of the same elements, one in host memory and one in a device's.
+//!
+//! Both copies have the same geometry, so that a view of one is a view of the other. Who wants to access one says what for,
+//! and finds it current; the [`SyncState`] remembers who was written to, and bytes are moved only when they are needed.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use fieldstone_device::{Accelerator, Contents, Stream};
+
+use crate::sync::{Access, Ledger, Side, SyncState};
+use crate::transfer::{self, Way};
+use crate::{Buffer, StorageError, View};
+
+/// Fewer bytes are not moved apart from those beside them: a transfer takes that long however small it is.
+const GRANULE: usize = 256 << 10;
+
+/// The memory of one copy.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// The first byte.
+    start: *mut u8,
+    /// The memory, unless it is somebody else's.
+    owner: Option<Arc<Buffer>>,
+}
+
+// SAFETY: an address and a buffer that may be shared; who accesses the memory orders the accesses.
+unsafe impl Send for Block {}
+// SAFETY: as above.
+unsafe impl Sync for Block {}
+
+impl Block {
+    fn of(view: &View) -> Self {
+        Self {
+            start: lowest(view),
+            owner: view.owner().cloned(),
+        }
+    }
+}
+
+/// Two copies of the same elements.
+#[derive(Debug)]
+pub struct Pair {
+    host: Block,
+    device: Block,
+    bytes: usize,
+    /// All elements, in host memory.
+    elements: View,
+    /// Whether bytes between the elements belong to somebody else, on the host and on the device.
+    gaps: [bool; 2],
+    accelerator: Arc<dyn Accelerator>,
+    sync: Arc<SyncState>,
+}
+
+impl Pair {
+    /// Two new copies of the geometry of `host`, which is all of a new allocation in host memory, preferably pinned.
+    ///
+    /// On the device, too, the address of the aligned index is a multiple of `alignment`.
+    ///
+    /// # Errors
+    /// If the device has not enough memory.
+    pub fn of_new(
+        host: &View,
+        accelerator: Arc<dyn Accelerator>,
+        contents: Contents,
+        alignment: usize,
+    ) -> Result<Arc<Self>, StorageError> {
+        let device = mirror(host, accelerator.as_ref(), contents, alignment)?;
+        let gaps = [false, false];
+        Self::bound(host, &device, gaps, accelerator, Arc::default())
+    }
+
+    /// Memory of somebody else on the host, which is ahead of its new copy on the device.
+    ///
+    /// # Errors
+    /// If the device has not enough memory, or `sync` is the state of other memory.
+    pub fn of_host(
+        host: &View,
+        accelerator: Arc<dyn Accelerator>,
+        sync: Arc<SyncState>,
+    ) -> Result<Arc<Self>, StorageError> {
+        let device = mirror(host, accelerator.as_ref(), Contents::Uninitialised, 1)?;
+        let gaps = [!is_dense(host), false];
+        let pair = Self::bound(host, &device, gaps, accelerator, sync)?;
+        pair.sync.declare(Some(Side::Host));
+        Ok(pair)
+    }
+
+    /// Memory of somebody else on the device, which is ahead of its new copy on the host of the same shape and strides.
+    ///
+    /// # Errors
+    /// If `sync` is the state of other memory.
+    pub fn of_device(
+        host: &View,
+        device: &View,
+        accelerator: Arc<dyn Accelerator>,
+        sync: Arc<SyncState>,
+    ) -> Result<Arc<Self>, StorageError> {
+        let gaps = [false, !is_dense(device)];
+        let pair = Self::bound(host, device, gaps, accelerator, sync)?;
+        pair.sync.declare(Some(Side::Device));
+        Ok(pair)
+    }
+
+    /// Memory of somebody else on both sides, of the same shape and strides; `sync` says which is ahead.
+    ///
+    /// # Errors
+    /// If `sync` is the state of other memory.
+    pub fn of_both(
+        host: &View,
+        device: &View,
+        accelerator: Arc<dyn Accelerator>,
+        sync: Arc<SyncState>,
+    ) -> Result<Arc<Self>, StorageError> {
+        let gaps = !is_dense(host);
+        Self::bound(host, device, [gaps, gaps], accelerator, sync)
+    }
+
+    /// Ties the state to the memory it is about, once.
+    fn bound(
+        host: &View,
+        device: &View,
+        gaps: [bool; 2],
+        accelerator: Arc<dyn Accelerator>,
+        sync: Arc<SyncState>,
+    ) -> Result<Arc<Self>, StorageError> {
+        let pair = Self {
+            host: Block::of(host),
+            device: Block::of(device),
+            bytes: host.bounds().len(),
+            elements: host.clone(),
+            gaps,
+            accelerator,
+            sync,
+        };
+        let memory = (pair.host.start.addr(), pair.device.start.addr(), pair.bytes);
+        let mut ledger = pair.sync.ledger();
+        match ledger.memory {
+            Some(other) if other != memory => return Err(StorageError::OtherSyncState),
+            _ => ledger.memory = Some(memory),
+        }
+        drop(ledger);
+        Ok(Arc::new(pair))
+    }
+
+    /// The state that all views share.
+    pub fn sync(&self) -> &Arc<SyncState> {
+        &self.sync
+    }
+
+    /// The device of the other copy.
+    pub fn accelerator(&self) -> &Arc<dyn Accelerator> {
+        &self.accelerator
+    }
+
+    /// The same elements on the device.
+    pub fn on_device(&self, view: &View) -> View {
+        let offset = self.range(view).start;
+        let lead = view.pointer().addr().wrapping_sub(view.bounds().start);
+        let start = if view.is_empty() { 0 } else { offset + lead };
+        let pointer = self.device.start.wrapping_add(start);
+        view.at_address(pointer, self.device.owner.clone())
+    }
+
+    /// Makes the elements of a view current on one side, and notes that they are going to be written if they are.
+    ///
+    /// # Errors
+    /// If the device reports an error. The state is then as before.
+    pub fn access(&self, side: Side, view: &View, access: Access) -> Result<(), StorageError> {
+        let mut ledger = self.sync.ledger();
+        let range = self.range(view);
+        self.note_leases(&mut ledger, side.other());
+        if ledger
+            .ahead
+            .as_ref()
+            .is_some_and(|(ahead, _)| *ahead != side)
+        {
+            let all = view.len() == self.elements.len();
+            match access {
+                Access::Write if all => ledger.ahead = None,
+                Access::Read => self.fetch(&mut ledger, side, &range)?,
+                Access::Write | Access::ReadWrite => {
+                    self.fetch(&mut ledger, side, &(0..self.bytes))?
+                }
+            }
+        }
+        if access != Access::Read {
+            if side == Side::Host {
+                self.land(&mut ledger)?;
+            }
+            ledger.write(side, range);
+        }
+        Ok(())
+    }
+
+    /// What is to be done after a write on one side: arrays that are out on the other are brought up to date.
+    ///
+    /// # Errors
+    /// If the device reports an error.
+    pub fn settle(&self, side: Side) -> Result<(), StorageError> {
+        let mut ledger = self.sync.ledger();
+        if ledger.leased(side.other()).is_empty()
+            || ledger
+                .ahead
+                .as_ref()
+                .is_none_or(|(ahead, _)| *ahead != side)
+        {
+            return Ok(());
+        }
+        self.fetch(&mut ledger, side.other(), &(0..self.bytes))
+    }
+
+    /// Copies what one side is ahead in to the other; with `force` everything, whoever is ahead.
+    ///
+    /// # Errors
+    /// If the device reports an error.
+    pub fn bring_to(&self, side: Side, force: bool) -> Result<(), StorageError> {
+        let mut ledger = self.sync.ledger();
+        if force {
+            match self.gaps[side as usize] {
+                true => self.transfer_elements(side)?,
+                false => self.transfer(&mut ledger, side, &(0..self.bytes))?,
+            }
+            ledger.ahead = None;
+        } else if ledger
+            .ahead
+            .as_ref()
+            .is_some_and(|(ahead, _)| *ahead != side)
+        {
+            self.fetch(&mut ledger, side, &(0..self.bytes))?;
+        }
+        Ok(())
+    }
+
+    /// Makes both sides equal, whoever is ahead.
+    ///
+    /// # Errors
+    /// If the device reports an error.
+    pub fn synchronize(&self) -> Result<(), StorageError> {
+        match self.sync.ahead() {
+            Some(ahead) => self.bring_to(ahead.other(), false),
+            None => Ok(()),
+        }
+    }
+
+    /// Notes that an array is out through which a view may be written to on one side at any time.
+    ///
+    /// # Errors
+    /// As [`Self::access`], which it is as well.
+    pub fn lease(self: &Arc<Self>, side: Side, view: &View) -> Result<Lease, StorageError> {
+        self.access(side, view, Access::ReadWrite)?;
+        let range = self.range(view);
+        self.sync.ledger().leased[side as usize].push(range.clone());
+        Ok(Lease {
+            pair: Arc::clone(self),
+            side,
+            range,
+        })
+    }
+
+    /// Whoever holds an array may have written to it. With arrays out on both sides, only their holders can tell.
+    fn note_leases(&self, ledger: &mut Ledger, side: Side) {
+        let behind = ledger
+            .ahead
+            .as_ref()
+            .is_some_and(|(ahead, _)| *ahead != side);
+        if behind || !ledger.leased(side.other()).is_empty() {
+            return;
+        }
+        for range in ledger.leased(side).to_vec() {
+            ledger.write(side, range);
+        }
+    }
+
+    /// Copies to `side` those bytes of `wanted` in which the other is ahead, and what it would not pay to leave behind.
+    fn fetch(
+        &self,
+        ledger: &mut Ledger,
+        side: Side,
+        wanted: &Range<usize>,
+    ) -> Result<(), StorageError> {
+        let Some((_, regions)) = &ledger.ahead else {
+            return Ok(());
+        };
+        let ahead: Vec<_> = regions.within(self.bytes).collect();
+        let meets = |range: &Range<usize>| range.start < wanted.end && wanted.start < range.end;
+        if !ahead.iter().any(meets) && *wanted != (0..self.bytes) {
+            return Ok(());
+        }
+        if self.gaps[side as usize] {
+            self.transfer_elements(side)?;
+            ledger.ahead = None;
+            return Ok(());
+        }
+        let rounded = wanted.start / GRANULE * GRANULE..wanted.end.next_multiple_of(GRANULE);
+        let part =
+            |range: &Range<usize>| range.start.max(rounded.start)..range.end.min(rounded.end);
+        let left: usize = ahead
+            .iter()
+            .map(|range| range.len() - part(range).len())
+            .sum();
+        if left < GRANULE {
+            for range in &ahead {
+                self.transfer(ledger, side, range)?;
+            }
+            ledger.ahead = None;
+            return Ok(());
+        }
+        for range in ahead.iter().map(part).filter(|range| !range.is_empty()) {
+            self.transfer(ledger, side, &range)?;
+            ledger.settle(&range);
+        }
+        Ok(())
+    }
+
+    /// Copies all elements to `side`, and nothing in between.
+    fn transfer_elements(&self, side: Side) -> Result<(), StorageError> {
+        let device = self.on_device(&self.elements);
+        let accelerator = self.accelerator.as_ref();
+        // SAFETY: both are all elements of the two copies, which this pair's users keep alive.
+        unsafe {
+            match side {
+                Side::Host => transfer::download(accelerator, &device, &self.elements),
+                Side::Device => transfer::upload(accelerator, &self.elements, &device),
+            }
+        }
+    }
+
+    /// Copies bytes to `side`.
+    fn transfer(
+        &self,
+        ledger: &mut Ledger,
+        side: Side,
+        range: &Range<usize>,
+    ) -> Result<(), StorageError> {
+        if range.is_empty() {
+            return Ok(());
+        }
+        let accelerator = self.accelerator.as_ref();
+        let way = match side {
+            Side::Host => Way::Down,
+            Side::Device => Way::Up,
+        };
+        // SAFETY: the range lies in both blocks, which the pair's users keep alive.
+        unsafe {
+            transfer::bytes(
+                accelerator,
+                way,
+                self.host.start.wrapping_add(range.start),
+                self.device.start.wrapping_add(range.start),
+                range.len(),
+            )?;
+        }
+        match side {
+            Side::Host => {
+                accelerator.synchronize(Stream::DEFAULT)?;
+                ledger.in_flight = false;
+            }
+            Side::Device => {
+                ledger.in_flight = true;
+                // Whoever holds an array may write to it any time.
+                if !ledger.leased(Side::Host).is_empty() {
+                    self.land(ledger)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for uploads, which may still read the host's copy.
+    fn land(&self, ledger: &mut Ledger) -> Result<(), StorageError> {
+        if ledger.in_flight {
+            self.accelerator.synchronize(Stream::DEFAULT)?;
+            ledger.in_flight = false;
+        }
+        Ok(())
+    }
+
+    /// The bytes from the first of a view's elements to the last, in either block.
+    fn range(&self, view: &View) -> Range<usize> {
+        let bounds = view.bounds();
+        let start = bounds.start.wrapping_sub(self.host.start.addr());
+        if bounds.is_empty() {
+            return 0..0;
+        }
+        start..start + bounds.len()
+    }
+}
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        // Memory that an upload reads must not go. If waiting fails, the device is lost, and the upload with it.
+        let _ = self.land(&mut self.sync.ledger());
+    }
+}
+
+/// Lines of a device's memory are this long.
+const LINE: usize = 256;
+
+/// New memory of the same geometry on a device, with its addresses as far beyond a multiple of `alignment` as the host's.
+fn mirror(
+    host: &View,
+    accelerator: &dyn Accelerator,
+    contents: Contents,
+    alignment: usize,
+) -> Result<View, StorageError> {
+    let alignment = if LINE.is_multiple_of(alignment) {
+        LINE
+    } else {
+        alignment
+    };
+    let bounds = host.bounds();
+    let room = if bounds.is_empty() {
+        0
+    } else {
+        bounds.len() + alignment
+    };
+    let buffer = Arc::new(Buffer::new(accelerator.allocate(room, LINE, contents)?));
+    let block = buffer.pointer();
+    let skip = (bounds.start % alignment + alignment - block.addr() % alignment) % alignment;
+    let lead = host.pointer().addr() - bounds.start;
+    Ok(host.at_address(block.wrapping_add(skip + lead), Some(buffer)))
+}
+
+/// The lowest address of an element.
+fn lowest(view: &View) -> *mut u8 {
+    view.pointer().with_addr(view.bounds().start)
+}
+
+/// Whether the elements fill the memory from the first to the last.
+fn is_dense(view: &View) -> bool {
+    view.bounds().len() == view.len() * view.itemsize()
+}
+
+/// An array is out while this lives, through which one side may be written to at any time.
+#[derive(Debug)]
+pub struct Lease {
+    pair: Arc<Pair>,
+    side: Side,
+    range: Range<usize>,
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let mut ledger = self.pair.sync.ledger();
+        let leased = &mut ledger.leased[self.side as usize];
+        if let Some(place) = leased.iter().position(|range| *range == self.range) {
+            leased.swap_remove(place);
+        }
+        // What was written through it last is ahead, unless the other side has been written to since.
+        if ledger
+            .ahead
+            .as_ref()
+            .is_none_or(|(ahead, _)| *ahead == self.side)
+        {
+            ledger.write(self.side, self.range.clone());
+        }
+    }
+}
