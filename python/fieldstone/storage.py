@@ -78,11 +78,11 @@ class Parameters(TypedDict, total=False):
         Who keeps the copies on host and device equal; has no effect on storages in host memory.
     default_origin : sequence of int
         Where the compute domain begins in a call that does not say otherwise. Also `aligned_index` and the lower halo,
-        if those are not given.
+        if those are not given. Three entries for I, J and K are reduced to those of them that the storage has.
     alignment : int
         `alignment_size` in elements.
     axes : str or sequence of str
-        `dims`. A shape and an origin of three entries for I, J and K are reduced to the axes given.
+        `dims`. A shape of three entries for I, J and K is reduced to the axes given.
     default_parameters : str
         `defaults`.
     gpu : bool
@@ -253,6 +253,7 @@ def as_storage(
     device_data: Any = None,
     *,
     shape: Shape | None = None,
+    dtype: Any = None,
     sync_state: Any = None,
     **parameters: Unpack[Parameters],
 ) -> Storage:
@@ -268,6 +269,8 @@ def as_storage(
         data, a storage of `shape` with undefined values is allocated.
     shape : int or sequence of int, optional
         Needed without data; if given with it, it must be that of the data.
+    dtype : dtype_like, optional
+        Type of the elements; if given with data, it must be that of the data. Fallback: float64.
     device_data, sync_state
         For storages with a device copy, which this version does not have.
     **parameters
@@ -278,7 +281,7 @@ def as_storage(
     fieldstone.errors.ArgumentTypeError
         If `data` has no memory that can be used as it is, such as a list.
     """
-    return _core.storage("as_storage", data, device_data, None, False, sync_state, {**parameters, "shape": shape})
+    return _core.storage("as_storage", data, device_data, dtype, False, sync_state, {**parameters, "shape": shape})
 
 
 asstorage = as_storage

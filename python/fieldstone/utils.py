@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from fieldstone import _core
-from fieldstone.errors import ArgumentTypeError, GTNoSuchBufferError
+from fieldstone.errors import ArgumentTypeError, DimensionsError, GTNoSuchBufferError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -63,16 +63,45 @@ def get_dims(data: Any, annotation: Any = None) -> tuple[str, ...] | None:
     -------
     tuple of str or None
         ``None`` if neither says.
+
+    Raises
+    ------
+    fieldstone.errors.DimensionsError
+        If the annotation has other labels than a field can have, or not one for each axis.
     """
-    dims: tuple[str, ...] | None = _core.describe_field(data, None, "data")["dims"]
+    field = _core.describe_field(data, None, "data")
+    dims: tuple[str, ...] | None = field["dims"]
     if dims is not None or annotation is None:
         return dims
+    labels = _labels_of(annotation)
+    if len(labels) != len(field["shape"]):
+        raise DimensionsError(
+            f"annotation: {labels} has {len(labels)} labels, but the data has {len(field['shape'])} axes; "
+            "give an annotation with one label per axis, or data that says what its axes are"
+        )
+    return labels
+
+
+def _labels_of(annotation: Any) -> tuple[str, ...]:
     labels = getattr(annotation, "dims", None) or getattr(annotation, "axes", None) or annotation
-    if not isinstance(labels, Sequence):
+    if not isinstance(labels, Sequence) or not all(isinstance(label, str) for label in labels):
         raise ArgumentTypeError(
             f"annotation: expected labels such as ('I', 'J', 'K') or an annotation that has them, got {annotation!r}"
         )
-    return tuple(str(label) for label in labels)
+    for label in labels:
+        if label not in ("I", "J", "K") and not label.isdecimal():
+            raise DimensionsError(
+                f"annotation: {label!r} in {annotation!r} is no label of an axis; expected 'I', 'J', 'K', or "
+                "'0', '1', ... for data dimensions"
+            )
+    # The labels of an annotation are strings of a class of their own.
+    return (*map(str, labels), *(str(number) for number in range(_data_dimensions(annotation))))
+
+
+def _data_dimensions(annotation: Any) -> int:
+    """Count the data dimensions that the element type of an annotation carries, as ``(float, (3,))`` does."""
+    dtype = getattr(annotation, "dtype", None)
+    return len(dtype[1]) if isinstance(dtype, tuple) and len(dtype) == 2 else 0
 
 
 def get_origin(data: Any) -> tuple[int, ...] | None:

@@ -11,78 +11,6 @@ from fieldstone import errors, storage
 from fieldstone.storage import CPUStorage, Storage
 
 
-class TestLayout:
-    @pytest.mark.parametrize(
-        ("defaults", "dims", "layout"),
-        [
-            ("F", "IJK", (2, 1, 0)),
-            ("F", "KJI", (2, 1, 0)),
-            ("C", "IJK", (0, 1, 2)),
-            ("C", "KJI", (0, 1, 2)),
-            ("gtx86", "IJK", (0, 1, 2)),
-            ("gtx86", "KJI", (2, 1, 0)),
-            ("cpu_ifirst", "IJK", (2, 1, 0)),
-            ("gt:cpu_ifirst", "KJI", (0, 1, 2)),
-            ("gtmc", "JK", (1, 0)),
-            ("cpu_kfirst", ("I", "J", "K", "0"), (1, 2, 3, 0)),
-            ("gtx86", None, (0, 1, 2)),
-        ],
-    )
-    def test_of_presets(self, defaults: str, dims: Any, layout: tuple[int, ...]) -> None:
-        field = storage.empty(range(3, 3 + len(layout)), defaults=defaults, dims=dims)
-        assert field.layout == layout
-        assert field.dims == (None if dims is None else tuple(dims))
-
-    @pytest.mark.parametrize(
-        ("given", "layout"),
-        [
-            ({"layout": (1, 2, 0)}, (1, 2, 0)),
-            ({"layout": np.array([1, 2, 0])}, (1, 2, 0)),
-            ({"layout": [1, 2, 0], "defaults": "F"}, (1, 2, 0)),
-            ({"layout_map": (1, 2, 0)}, (1, 2, 0)),
-            ({"layout": lambda dims: [{"I": 2, "J": 1, "K": 0}[dim] for dim in dims], "dims": "JKI"}, (1, 0, 2)),
-            ({"layout": lambda dims: range(len(dims))}, (0, 1, 2)),
-            ({"layout_map": lambda ndim: reversed(range(ndim)), "dims": "JKI"}, (2, 1, 0)),
-            ({}, (0, 1, 2)),
-        ],
-    )
-    def test_as_given(self, given: Any, layout: tuple[int, ...]) -> None:
-        field = storage.zeros((3, 4, 5), **given)
-        assert field.layout == layout
-        order = np.argsort(layout)
-        assert sorted(field.strides, reverse=True) == [field.strides[axis] for axis in order]
-
-    def test_of_presets_of_ones_own(self) -> None:
-        storage.register_preset("test: J first", "KIJ", alignment_size=32)
-        field = storage.zeros((4, 5, 6), dims="JKI", defaults="test: J first")
-        assert (field.layout, field.alignment_size) == ((2, 0, 1), 32)
-        storage.register_preset("test: Fortran", "F")
-        assert storage.zeros((4, 5, 6), dims="JKI", defaults="test: Fortran").layout == (2, 1, 0)
-        for name, order, more, error, message in (
-            ("gtmc", "IJK", {}, errors.PresetError, "'gtmc' is a preset already"),
-            ("test: Fortran", "F", {}, errors.PresetError, "is a preset already"),
-            ("test: x", "IJ", {}, errors.ArgumentValueError, "order: expected 'C', 'F', or I, J and K"),
-            ("test: x", "IJ0", {}, errors.ArgumentValueError, "must list 'I', 'J' and 'K' once each"),
-            (
-                "test: x",
-                "C",
-                {"alignment_size": 0},
-                errors.ArgumentValueError,
-                "alignment_size: the number of bytes is 0",
-            ),
-            ("test: x", "C", {"device": "tpu"}, errors.ArgumentValueError, "device: expected None, 'cpu' or 'gpu'"),
-        ):
-            with pytest.raises(error, match=message):
-                storage.register_preset(name, order, **more)
-
-    def test_of_axes_with_one_point(self) -> None:
-        """Their strides mean nothing, but what was asked for is kept."""
-        field = storage.zeros((1, 5, 1), layout=(2, 0, 1))
-        assert field.layout == field.copy().layout == (2, 0, 1)
-        assert (field[:, 1:].layout, field[0].layout, field.T.layout) == ((2, 0, 1), (0, 1), (1, 0, 2))
-        assert storage.as_storage(np.zeros((1, 5, 1)), layout=(2, 0, 1)).layout == (2, 0, 1)
-
-
 class TestLookup:
     """A parameter is what was given, else of the preset, else of the data, else the fallback."""
 
@@ -127,6 +55,42 @@ class TestLookup:
         assert (field.dtype, field.halo, field.layout) == (np.int16, ((2, 2),) * 3, (0, 1, 2))
         assert (field.alignment_size, field.aligned_index) == (128, (2, 2, 2))
 
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("aligned_index", (2, 0, 0)),
+            ("alignment_size", 128),
+            ("dims", ("K", "0", "I")),
+            ("halo", ((0, 1), (1, 1), (2, 0))),
+            ("layout", (2, 0, 1)),
+            ("default_origin", (2, 2, 2)),
+        ],
+    )
+    @pytest.mark.parametrize("make", [storage.empty_like, storage.zeros_like, storage.ones_like, storage.full_like])
+    def test_of_a_template_every_parameter_can_be_overridden(self, make: Any, name: str, value: Any) -> None:
+        template = self.template()
+        more = {"fill_value": 3} if make is storage.full_like else {}
+        field = make(template, **{name: value}, **more)
+        assert getattr(field, name) == value
+        follows = {"halo": {"aligned_index", "default_origin"}, "default_origin": {"halo", "aligned_index"}}
+        kept = {"dims", "halo", "layout", "alignment_size", "aligned_index", "default_origin"} - {name}
+        for other in kept - follows.get(name, set()):
+            assert getattr(field, other) == getattr(template, other), other
+        assert (field.shape, field.dtype) == (template.shape, template.dtype)
+        assert make(template, dtype=np.int8, **more).dtype == np.int8
+
+    def test_a_template_without_shape_to_override(self) -> None:
+        for make in (storage.empty_like, storage.zeros_like, storage.ones_like):
+            with pytest.raises(errors.ArgumentTypeError, match=r"shape: .*_like\(\) takes the shape of its data"):
+                make(self.template(), shape=(1, 2, 3))
+
+    def test_a_template_with_data_dimensions_added(self) -> None:
+        template = storage.zeros((4, 5), dims=("1", "K"), halo=(0, 1), layout=(1, 0), alignment_size=32)
+        field = storage.zeros_like(template, (np.float32, (3, 2)))
+        assert (field.shape, field.dims) == ((4, 5, 3, 2), ("1", "K", "0", "2"))
+        assert (field.layout, field.alignment_size) == ((3, 2, 0, 1), 32)
+        assert (field.halo, field.aligned_index) == (((0, 0), (1, 1), (0, 0), (0, 0)), (0, 1, 0, 0))
+
     def test_numpy_arrays_are_templates(self) -> None:
         field = storage.full_like(np.zeros((3, 4), np.int8, order="F"), 7)
         assert (field.shape, field.dtype, field.layout) == ((3, 4), np.int8, (1, 0))
@@ -150,6 +114,40 @@ class TestLookup:
         assert (field.alignment, field.alignment_size, field.layout) == (8, 64, (2, 1, 0))
         field = storage.full((8, 9, 10), value=3, axes="IK", default_origin=(1, 2, 3))
         assert (field.shape, field.mask, field.default_origin) == ((8, 10), (True, False, True), (1, 3))
+
+    @pytest.mark.parametrize(
+        ("given", "shape", "origin"),
+        [
+            ({"shape": (8, 9, 10), "axes": "IK"}, (8, 10), (1, 3)),
+            ({"shape": (8, 10), "axes": "IK"}, (8, 10), (1, 3)),
+            ({"shape": (8, 10), "dims": "IK"}, (8, 10), (1, 3)),
+            ({"shape": (10, 8), "dims": "KI"}, (10, 8), (3, 1)),
+            ({"shape": (8, 9, 10), "axes": "KI"}, (10, 8), (3, 1)),
+            ({"shape": (8, 9, 10), "axes": "J"}, (9,), (2,)),
+            ({"shape": (9,), "dims": "J"}, (9,), (2,)),
+            ({"shape": (8, 9, 10), "axes": ""}, (), ()),
+            ({"shape": (8, 9, 10), "axes": "IK", "dtype": (float, (4,))}, (8, 10, 4), (1, 3, 0)),
+            ({"shape": (8, 9, 10), "axes": "IK", "dtype": (float, (4, 5))}, (8, 10, 4, 5), (1, 3, 0, 0)),
+            ({"shape": (8, 4), "dims": "I0"}, (8, 4), (1, 0)),
+            ({"shape": (4, 5, 10, 8), "dims": "01KI"}, (4, 5, 10, 8), (0, 0, 3, 1)),
+            ({"shape": (8, 9, 10), "axes": "IJK"}, (8, 9, 10), (1, 2, 3)),
+            ({"shape": (8, 9, 10), "axes": "KJI"}, (8, 9, 10), (1, 2, 3)),
+            ({"shape": (8, 9, 10)}, (8, 9, 10), (1, 2, 3)),
+        ],
+    )
+    def test_three_entries_for_fields_of_fewer_axes(self, given: Any, shape: Any, origin: Any) -> None:
+        """Shape and origin may have an entry for each of I, J and K, or one for each axis of the field."""
+        field = storage.zeros(**given, default_origin=(1, 2, 3))
+        assert (field.shape, field.default_origin, field.aligned_index) == (shape, origin, origin)
+        if given.get("dtype") is None:
+            assert storage.zeros(**given, default_origin=origin).default_origin == origin
+
+    def test_elements_of_the_first_draft(self) -> None:
+        for dtype, alignment_size in ((np.int8, 8), (np.float32, 32), (np.complex128, 128)):
+            field = storage.zeros((5,), dtype, alignment=8)
+            assert (field.alignment, field.alignment_size) == (8, alignment_size)
+        # 1 indicates no alignment, in elements as in bytes.
+        assert storage.zeros((5,), alignment=1).alignment_size == 1
 
     def test_an_origin_apart_from_the_halo(self) -> None:
         field = storage.zeros((8, 8), halo=(1, 1), default_origin=(3, 2))
@@ -175,27 +173,108 @@ class TestLookup:
         assert storage.zeros(np.int16(3)).shape == storage.zeros(3).shape == (3,)
         assert storage.zeros(()).shape == ()
 
+    def test_everything_of_the_first_draft_at_once(self) -> None:
+        data = np.ones((2, 3), np.float32, order="F")
+        given: Any = {
+            "default_parameters": "F",
+            "default_origin": (1, 2, 0),
+            "shape": (2, 3),
+            "dtype": "float32",
+            "axes": "IJ",
+            "alignment": 1,
+            "gpu": False,
+            "layout_map": lambda ndim: reversed(range(ndim)),
+            "managed": False,
+        }
+        for make in (storage.asstorage, storage.as_storage, storage.storage, Storage):
+            field = make(data=data, device_data=None, sync_state=None, **given)
+            assert (field.shape, field.axes, field.default_origin, field.layout) == ((2, 3), "IJ", (1, 2), (1, 0))
+            assert np.shares_memory(field.to_numpy(), data) is (make in (storage.asstorage, storage.as_storage))
+        for make in (storage.empty, storage.zeros, storage.ones):
+            assert make(**given).layout == (1, 0)
+        assert storage.full(value=3, **given)[0, 0] == 3
+
+    def test_managed_has_no_effect_on_host_memory(self) -> None:
+        for managed in (None, False, "gt4py", "cuda"):
+            assert type(storage.zeros((2,), managed=managed)) is CPUStorage
+
     def test_copy_false_without_data_allocates(self) -> None:
         assert storage.storage(copy=False, shape=(2, 3), dtype=np.int32, defaults="F").strides == (4, 8)
         assert Storage(copy=False, shape=(2, 3)).shape == (2, 3)
+        assert storage.as_storage(shape=(2, 3), dtype=np.int32).dtype == np.int32
+        assert storage.as_storage(shape=(2, 3)).dtype == np.float64
 
 
-class TestAlignment:
-    @pytest.mark.parametrize("layout", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
-    @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128, np.int8])
-    @pytest.mark.parametrize("alignment_size", [16, 64, 4096])
-    def test_of_every_line(self, layout: Any, dtype: Any, alignment_size: int) -> None:
-        index = (3, 2, 1)
-        field = storage.zeros((7, 6, 5), dtype, layout=layout, alignment_size=alignment_size, aligned_index=index)
-        inner = layout.index(2)
-        for line in np.ndindex(*np.delete(field.shape, inner)):
-            at: list[Any] = [slice(i, i + 1) for i in np.insert(line, inner, index[inner])]
-            assert field.to_numpy()[tuple(at)].ctypes.data % alignment_size == 0
+class TestWrapping:
+    """Data is not copied, and what is said of it has to be so."""
 
-    def test_of_presets(self) -> None:
-        field = storage.ones((7, 6, 5), defaults="cpu_ifirst", halo=(2, 2, 0))
-        assert field.alignment_size == 64
-        assert field.to_numpy()[2:, 2:, :].ctypes.data % 64 == 0
+    def test_the_memory_is_that_of_the_data(self) -> None:
+        array = np.arange(24.0).reshape(2, 3, 4)
+        for data in (array, array.T, array[:, ::-1, ::2], array[0], array[:, 1:1], array[1, 2, 3:]):
+            for field in (storage.as_storage(data), storage.storage(data, copy=False), Storage(data, copy=False)):
+                assert field.__array_interface__["data"] == data.__array_interface__["data"]
+                assert (field.shape, field.strides, field.dtype) == (data.shape, data.strides, data.dtype)
+                assert field.data is not None
+
+    def test_a_storage_is_wrapped_with_its_parameters(self) -> None:
+        data = storage.ones((5, 6), dims="JK", halo=(1, 2), layout=(1, 0), alignment_size=64)
+        field = storage.as_storage(data)
+        assert (field.dims, field.halo, field.layout, field.alignment_size) == (("J", "K"), data.halo, (1, 0), 64)
+        assert field.__array_interface__["data"] == data.__array_interface__["data"]
+        field.halo = (0, 0)
+        assert data.halo == ((1, 1), (2, 2))
+
+    @pytest.mark.parametrize(
+        ("given", "told"),
+        [
+            ({"shape": (2, 3)}, {"shape": (2, 3)}),
+            ({"dtype": float}, {"dtype": np.float64}),
+            ({"dtype": "f8"}, {"dtype": np.float64}),
+            ({"dims": "KI"}, {"dims": ("K", "I")}),
+            ({"axes": "KI", "shape": (3, 4, 2)}, {"dims": ("K", "I")}),
+            ({"layout": (0, 1)}, {"layout": (0, 1)}),
+            ({"defaults": "C"}, {"layout": (0, 1)}),
+            ({"defaults": "gtx86", "dims": "JK"}, {"layout": (0, 1)}),
+            ({"defaults": "gtmc", "dims": "KI"}, {"layout": (0, 1)}),
+            ({"halo": (0, 1)}, {"halo": ((0, 0), (1, 1)), "aligned_index": (0, 1)}),
+            ({"alignment_size": 8}, {"alignment_size": 8}),
+            ({"device": "cpu"}, {"device": None}),
+        ],
+    )
+    def test_what_agrees_is_taken(self, given: Any, told: dict[str, Any]) -> None:
+        data = np.ones((2, 3))
+        field = storage.as_storage(data, **given)
+        assert {name: getattr(field, name) for name in told} == told
+        assert np.shares_memory(field.to_numpy(), data)
+
+    @pytest.mark.parametrize(
+        ("given", "error", "message"),
+        [
+            ({"shape": (3, 2)}, errors.ShapeError, r"shape: \(3, 2\) was given, but the data has shape \(2, 3\)"),
+            ({"dtype": "f4"}, errors.DTypeError, "dtype: float32 was given, but the data is of type float64"),
+            ({"dtype": (float, (3,))}, errors.DTypeError, "has data dimensions, but the shape is that of the data"),
+            ({"dims": "I"}, errors.DimensionsError, r"dims: \('I',\) has 1 labels, but the shape has 2 axes"),
+            ({"dims": "IJ"}, errors.DimensionsError, r"dims: \('I', 'J'\) was given, .* its axes are \('J', 'I'\)"),
+            ({"layout": (1, 0)}, errors.LayoutError, r"layout: \(1, 0\) was asked for, but the strides .* \[24, 8\]"),
+            ({"defaults": "F"}, errors.LayoutError, r"layout: \(1, 0\) was asked for"),
+            ({"defaults": "gtmc", "dims": "JI"}, None, ""),
+            ({"defaults": "gtx86", "dims": "JI"}, errors.LayoutError, r"layout: \(1, 0\) was asked for"),
+            ({"alignment_size": 2**20}, errors.ArgumentValueError, r"alignment_size: the address of index \(0, 0\)"),
+            ({"alignment": 2**17}, errors.ArgumentValueError, r"alignment: the address of index \(0, 0\)"),
+            ({"halo": (2, 0)}, errors.ArgumentValueError, "halo: 2 points below and 2 above the domain do not fit"),
+        ],
+    )
+    def test_what_contradicts_the_data_is_refused(self, given: Any, error: Any, message: str) -> None:
+        class Labelled(np.ndarray):
+            dims = ("J", "I")
+
+        data = np.ones((2, 3)).view(Labelled)
+        if error is None:
+            assert storage.as_storage(data, **given).layout == (0, 1)
+            return
+        for make in (storage.as_storage, lambda data, **given: storage.storage(data, copy=False, **given)):
+            with pytest.raises(error, match=message):
+                make(data, **given)
 
 
 class TestFilling:

@@ -74,6 +74,27 @@ impl Axes {
         }
     }
 
+    /// These axes and, behind them, as many data dimensions as the elements carry, with the largest strides.
+    pub fn with_data(&self, count: usize) -> Self {
+        fn and<T: Clone>(entries: &[T], more: T, count: usize) -> Vec<T> {
+            let mut entries = entries.to_vec();
+            entries.resize(entries.len() + count, more);
+            entries
+        }
+        let ndim = self.halo.len();
+        let order = (ndim..ndim + count).chain(self.layout.order()).collect();
+        Self {
+            dims: self.dims.as_ref().map(|dims| with_data_dims(dims, count)),
+            halo: and(&self.halo, (0, 0), count),
+            explicit_origin: self
+                .explicit_origin
+                .as_ref()
+                .map(|origin| and(origin, 0, count)),
+            aligned_index: and(&self.aligned_index, 0, count),
+            layout: in_order(order),
+        }
+    }
+
     /// Reorders the axes: new axis `n` is old axis `permutation[n]`.
     pub fn transpose(&self, permutation: &[usize]) -> Self {
         fn permuted<T: Clone>(entries: &[T], permutation: &[usize]) -> Vec<T> {
@@ -93,6 +114,15 @@ impl Axes {
             layout: ranked(permuted(self.layout.ranks(), permutation)),
         }
     }
+}
+
+/// Labels and, behind them, those of more data dimensions: the first numbers that are free.
+pub fn with_data_dims(dims: &[Dim], count: usize) -> Vec<Dim> {
+    let free = (0..)
+        .map(Dim::Data)
+        .filter(|dim| !dims.contains(dim))
+        .take(count);
+    dims.iter().copied().chain(free).collect()
 }
 
 /// The layout with these axes from the largest stride to the smallest, each once.

@@ -204,9 +204,13 @@ fn new<'py>(
     if let Some(shape) = shape {
         parameters.shape = Some(parameters::shape(shape)?);
     }
-    let template = like
+    let mut template = like
         .map(|data| Foreign::of(data, "data", parameters.dims.as_deref(), Purpose::Copy))
         .transpose()?;
+    if let Some(template) = template.as_mut().filter(|_| parameters.dims.is_some()) {
+        // What is new need not mean what it is like.
+        template.axes.dims = None;
+    }
     if template.is_some() && parameters.shape.is_some() {
         let message = format!(
             "shape: {}() takes the shape of its data; leave shape out",

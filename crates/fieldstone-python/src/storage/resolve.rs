@@ -39,21 +39,9 @@ pub fn resolve<'py>(
     let ndim = shape.len();
     let dims = resolve_dims(py, parameters, &data_shape, ndim, template)?;
 
-    let origin = match &parameters.default_origin {
-        Some(origin) => {
-            let origin = if parameters.axes_of_three {
-                of_three(origin, dims.as_deref())
-            } else {
-                None
-            }
-            .unwrap_or_else(|| padded(origin, data_shape.len(), ndim, 0));
-            Some(per_axis(py, origin, ndim, "default_origin")?)
-        }
-        None => None,
-    };
-    let template_axes = template
-        .map(|template| &template.axes)
-        .filter(|axes| axes.halo.len() == ndim);
+    let origin = resolve_origin(py, parameters, dims.as_deref(), data_shape.len(), ndim)?;
+    let template_axes = template.map(|template| template.axes.with_data(data_shape.len()));
+    let template_axes = template_axes.as_ref();
     let halo = match (&parameters.halo, &origin, template_axes) {
         (Some(halo), ..) => per_axis(
             py,
@@ -99,7 +87,11 @@ pub fn resolve<'py>(
         check_inside(py, origin, &shape, "default_origin")?;
     }
 
-    let layout = resolve_layout(py, parameters, dims.as_deref(), ndim, template)?;
+    let labels = dims.clone().unwrap_or_else(|| {
+        let carried = data_shape.len();
+        axes::with_data_dims(&Dim::defaults(ndim - carried), carried)
+    });
+    let layout = resolve_layout(py, parameters, &labels, template_axes)?;
     let itemsize = numpy::PyArrayDescrMethods::itemsize(&dtype);
     let alignment = match (parameters.alignment, &parameters.defaults, template) {
         (Some(Alignment::Bytes(bytes)), ..) => bytes,
@@ -131,6 +123,26 @@ pub fn resolve<'py>(
     })
 }
 
+/// The origin as it was given, with one entry per axis.
+fn resolve_origin(
+    py: Python<'_>,
+    parameters: &Parameters<'_>,
+    dims: Option<&[Dim]>,
+    carried: usize,
+    ndim: usize,
+) -> PyResult<Option<Vec<usize>>> {
+    let Some(origin) = &parameters.default_origin else {
+        return Ok(None);
+    };
+    // As many entries as the field has axes are one for each of them, unless those of the shape were not.
+    let of_three_axes = origin.len() != ndim || shape_of_three(parameters).is_some();
+    let origin = dims
+        .filter(|_| of_three_axes)
+        .and_then(|dims| of_three(origin, dims))
+        .unwrap_or_else(|| padded(origin, carried, ndim, 0));
+    per_axis(py, origin, ndim, "default_origin").map(Some)
+}
+
 fn check_devices(py: Python<'_>, parameters: &Parameters<'_>) -> PyResult<()> {
     match (parameters.device, &parameters.defaults) {
         (Some(device), _) => check_device(py, device, "device='gpu'"),
@@ -149,12 +161,7 @@ fn resolve_shape(
 ) -> PyResult<Vec<usize>> {
     let mut shape = match (&parameters.shape, template) {
         (Some(shape), _) => {
-            let shape = if parameters.axes_of_three {
-                of_three(shape, parameters.dims.as_deref())
-            } else {
-                None
-            }
-            .unwrap_or_else(|| shape.clone());
+            let shape = shape_of_three(parameters).unwrap_or_else(|| shape.clone());
             if let Some(template) = template.filter(|template| template.view.shape() != shape) {
                 let message = format!(
                     "shape: {} was given, but the data has shape {}; leave one out",
@@ -183,22 +190,15 @@ fn resolve_dims(
     template: Option<&Foreign<'_>>,
 ) -> PyResult<Option<Vec<Dim>>> {
     let Some(dims) = &parameters.dims else {
-        return match template {
-            Some(template) => Ok(template
-                .labels(py)?
-                .filter(|dims| dims.len() == ndim)
-                .map(<[Dim]>::to_vec)),
-            None => Ok(None),
-        };
+        let own = template.map(|template| template.labels(py)).transpose()?;
+        return Ok(own
+            .flatten()
+            .map(|dims| axes::with_data_dims(dims, data_shape.len())));
     };
-    let mut dims = dims.clone();
-    if dims.len() + data_shape.len() == ndim {
-        let first = dims
-            .iter()
-            .filter(|dim| matches!(dim, Dim::Data(_)))
-            .count();
-        dims.extend((first..first + data_shape.len()).map(|number| Dim::Data(number as u32)));
-    }
+    let dims = match dims.len() == ndim {
+        true => dims.clone(),
+        false => axes::with_data_dims(dims, data_shape.len()),
+    };
     if dims.len() != ndim {
         let message = format!(
             "dims: {} has {} labels, but the shape has {ndim} axes; give one label per axis",
@@ -221,20 +221,29 @@ fn resolve_dims(
     Ok(Some(dims))
 }
 
-/// Entries for I, J, K reduced to those of the labels; `None` if that is not what `entries` are.
-fn of_three<T: Copy>(entries: &[T], dims: Option<&[Dim]>) -> Option<Vec<T>> {
-    let dims = dims?;
-    if entries.len() != 3 || dims.len() >= 3 {
+/// The shape given for I, J and K to a field whose `axes` are some of them, reduced to those.
+fn shape_of_three(parameters: &Parameters<'_>) -> Option<Vec<usize>> {
+    let dims = parameters.dims.as_deref()?;
+    let spatial = parameters.axes_of_three && !dims.iter().any(|dim| matches!(dim, Dim::Data(_)));
+    of_three(parameters.shape.as_ref().filter(|_| spatial)?, dims)
+}
+
+/// Entries for I, J and K reduced to those of the labels; `None` if that is not what `entries` are.
+fn of_three(entries: &[usize], dims: &[Dim]) -> Option<Vec<usize>> {
+    let &[i, j, k] = entries else {
         return None;
-    }
-    dims.iter()
+    };
+    let reduced = dims
+        .iter()
         .map(|dim| match dim {
-            Dim::I => Some(entries[0]),
-            Dim::J => Some(entries[1]),
-            Dim::K => Some(entries[2]),
-            Dim::Data(_) => None,
+            Dim::I => i,
+            Dim::J => j,
+            Dim::K => k,
+            Dim::Data(_) => 0,
         })
-        .collect()
+        .collect();
+    let spatial = dims.iter().filter(|dim| !matches!(dim, Dim::Data(_)));
+    (spatial.count() < 3).then_some(reduced)
 }
 
 /// Adds entries for the data dimensions that the dtype carries, where they were not given.
@@ -290,15 +299,14 @@ fn check_inside(py: Python<'_>, index: &[usize], shape: &[usize], name: &str) ->
 fn resolve_layout(
     py: Python<'_>,
     parameters: &Parameters<'_>,
-    dims: Option<&[Dim]>,
-    ndim: usize,
-    template: Option<&Foreign<'_>>,
+    labels: &[Dim],
+    template: Option<&Axes>,
 ) -> PyResult<Layout> {
-    let labels = || dims.map_or_else(|| Dim::defaults(ndim), <[Dim]>::to_vec);
+    let ndim = labels.len();
     let permutation = match (&parameters.layout, &parameters.defaults, template) {
         (Some(LayoutChoice::Permutation(permutation)), ..) => permutation.clone(),
         (Some(LayoutChoice::OfDims(callable)), ..) => parameters::permutation(
-            &callable.call1((parameters::dims_tuple(py, &labels())?,))?,
+            &callable.call1((parameters::dims_tuple(py, labels)?,))?,
             "layout",
         )?,
         (Some(LayoutChoice::OfCount(callable)), ..) => {
@@ -306,13 +314,11 @@ fn resolve_layout(
         }
         (None, Some(preset), _) => {
             return preset
-                .layout(&labels())
+                .layout(labels)
                 .map_err(|error| raise(py, "DimensionsError", error.to_string()));
         }
-        (None, None, Some(template)) if template.view.shape().len() == ndim => {
-            return Ok(template.axes.layout.clone());
-        }
-        _ => return Ok(Layout::c(ndim)),
+        (None, None, Some(template)) => return Ok(template.layout.clone()),
+        (None, None, None) => return Ok(Layout::c(ndim)),
     };
     if permutation.len() != ndim {
         let message = format!(
