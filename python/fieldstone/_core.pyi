@@ -1,5 +1,5 @@
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NoReturn, Self, SupportsIndex
+from typing import Any, Literal, NoReturn, Self, SupportsIndex, final
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,75 @@ __version__: str
 
 def num_threads() -> int: ...
 def set_num_threads(threads: SupportsIndex) -> None: ...
+
+# device.rs
+
+@final
+class Device:
+    """A place that holds data: the host's memory, or an accelerator's. Equal to itself only."""
+
+    @property
+    def id(self) -> str:
+        """``"cpu"``, or ``"gpu:N"`` of number N, as `device` arguments take it."""
+    @property
+    def name(self) -> str:
+        """Name for people, such as that of the product."""
+    @property
+    def kind(self) -> Literal["host", "cuda", "simulated"]:
+        """What drives it."""
+    @property
+    def total_memory(self) -> int:
+        """All of its memory, in bytes."""
+    @property
+    def free_memory(self) -> int:
+        """What nobody uses of it, other programs included, in bytes."""
+    @property
+    def compute_capability(self) -> tuple[int, int] | None:
+        """Version of its instruction set, major and minor, if it is a GPU."""
+    @property
+    def multiprocessors(self) -> int | None:
+        """Number of its multiprocessors, if it is a GPU."""
+    @property
+    def managed_memory(self) -> bool:
+        """Whether it can allocate memory that host and device reach at the same address."""
+    @property
+    def transfers(self) -> Transfers:
+        """What was moved between the host and it."""
+    def synchronize(self) -> None:
+        """Wait until all its work is done.
+
+        Raises
+        ------
+        DeviceError
+            If the driver reports an error, of that work perhaps.
+        """
+
+@final
+class Transfers:
+    """How much was moved between the host and a device since it was found or `reset` was called."""
+
+    @property
+    def uploads(self) -> int:
+        """Copies from the host to the device."""
+    @property
+    def uploaded_bytes(self) -> int:
+        """Bytes they moved."""
+    @property
+    def downloads(self) -> int:
+        """Copies from the device to the host."""
+    @property
+    def downloaded_bytes(self) -> int:
+        """Bytes they moved."""
+    def reset(self) -> None:
+        """Count from nothing again."""
+
+@final
+class Simulation:
+    def __new__(cls, count: SupportsIndex) -> Simulation: ...
+    def devices(self) -> list[Device]: ...
+    def stop(self) -> None: ...
+
+def devices() -> list[Device]: ...
 
 # storage/
 

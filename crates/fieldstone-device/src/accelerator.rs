@@ -1,5 +1,7 @@
 //! What a device with memory of its own can do beside holding data.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use crate::{Contents, Device, DeviceError, Memory};
 
 /// A queue of work on a device, by the number that the array interfaces exchange: what is put into one queue is done in
@@ -116,12 +118,48 @@ pub trait Accelerator: Device {
     /// Whether an address lies in memory of this device.
     fn owns(&self, pointer: *const u8) -> bool;
 
-    /// What has been moved so far.
+    /// What has been moved since the device was found, or since [`Self::reset_transfers`].
     fn transfers(&self) -> Transfers;
+
+    /// Counts transfers from nothing again.
+    fn reset_transfers(&self);
+
+    /// How much memory there is.
+    ///
+    /// # Errors
+    /// If the driver reports an error.
+    fn capacity(&self) -> Result<Capacity, DeviceError>;
+
+    /// What the device can do.
+    fn properties(&self) -> Properties;
+}
+
+/// The memory of a device, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// All of it.
+    pub total: usize,
+    /// What nobody uses, other programs included.
+    pub free: usize,
+}
+
+/// What a device can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Properties {
+    /// Version of its instruction set, major and minor, if it is a GPU.
+    pub compute_capability: Option<(u32, u32)>,
+    /// Number of its multiprocessors, if it is a GPU.
+    pub multiprocessors: Option<u32>,
+    /// Whether host and device addresses are never the same.
+    pub unified_addressing: bool,
+    /// Whether it can allocate memory that host and device reach at the same address.
+    pub managed_memory: bool,
+    /// Whether the host may access such memory while the device works.
+    pub concurrent_managed_access: bool,
 }
 
 /// How much was moved between the host and a device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Transfers {
     /// Copies from the host to the device.
     pub uploads: usize,
@@ -131,4 +169,45 @@ pub struct Transfers {
     pub downloads: usize,
     /// Bytes they moved.
     pub downloaded_bytes: usize,
+}
+
+/// Counts transfers, from any thread.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    uploads: AtomicUsize,
+    uploaded_bytes: AtomicUsize,
+    downloads: AtomicUsize,
+    downloaded_bytes: AtomicUsize,
+}
+
+impl Counters {
+    pub(crate) fn upload(&self, bytes: usize) {
+        self.uploads.fetch_add(1, Ordering::Relaxed);
+        self.uploaded_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn download(&self, bytes: usize) {
+        self.downloads.fetch_add(1, Ordering::Relaxed);
+        self.downloaded_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn read(&self) -> Transfers {
+        Transfers {
+            uploads: self.uploads.load(Ordering::Relaxed),
+            uploaded_bytes: self.uploaded_bytes.load(Ordering::Relaxed),
+            downloads: self.downloads.load(Ordering::Relaxed),
+            downloaded_bytes: self.downloaded_bytes.load(Ordering::Relaxed),
+        }
+    }
+
+    pub(crate) fn reset(&self) {
+        for counter in [
+            &self.uploads,
+            &self.uploaded_bytes,
+            &self.downloads,
+            &self.downloaded_bytes,
+        ] {
+            counter.store(0, Ordering::Relaxed);
+        }
+    }
 }

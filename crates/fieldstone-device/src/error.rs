@@ -31,6 +31,17 @@ pub enum DeviceError {
         /// Why there is none, and what to do.
         reason: String,
     },
+    /// The environment asks for devices that there are not.
+    #[error(
+        "environment variable FIELDSTONE_DEVICE is '{value}', expected 'sim' for a simulated device, 'sim:N' for N of them \
+         (1 to {limit}), 'cuda' for the GPUs of the machine, or nothing, which means the same as 'cuda'"
+    )]
+    Choice {
+        /// The value that was given.
+        value: String,
+        /// Largest number of simulated devices.
+        limit: usize,
+    },
     /// An address that is none of the device's memory.
     #[error(
         "{bytes} bytes at address {address:#x} are no memory of device '{device}'; they were freed, or belong elsewhere"

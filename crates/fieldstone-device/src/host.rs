@@ -184,6 +184,40 @@ impl HostMemory {
     }
 }
 
+/// All memory of the machine, in bytes.
+pub fn physical_memory() -> usize {
+    // SAFETY: `sysconf` only reads the system's configuration.
+    let (pages, size) = unsafe {
+        (
+            libc::sysconf(libc::_SC_PHYS_PAGES),
+            libc::sysconf(libc::_SC_PAGESIZE),
+        )
+    };
+    usize::try_from(pages)
+        .unwrap_or(0)
+        .saturating_mul(usize::try_from(size).unwrap_or(0))
+}
+
+/// Memory of the machine that programs can still get, in bytes.
+pub fn available_memory() -> usize {
+    available().unwrap_or_else(physical_memory)
+}
+
+#[cfg(target_os = "linux")]
+fn available() -> Option<usize> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kilobytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes << 10)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn available() -> Option<usize> {
+    None
+}
+
 /// Where within a page the next large block begins.
 fn next_colour(alignment: usize) -> usize {
     const STEP: usize = 5 * 128;

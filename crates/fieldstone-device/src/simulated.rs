@@ -8,12 +8,12 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::ptr;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::accelerator::Counters;
 use crate::{
-    Accelerator, Contents, Device, DeviceError, DeviceId, HostMemory, Kind, Memory, Stream,
-    Transfers,
+    Accelerator, Capacity, Contents, Device, DeviceError, DeviceId, HostMemory, Kind, Memory,
+    Properties, Stream, Transfers, host,
 };
 
 /// Set in the addresses of simulated devices; no address of a process has it.
@@ -34,10 +34,7 @@ struct Shared {
     name: String,
     /// Address of each block that is alive, without the mark, and its length.
     blocks: Mutex<BTreeMap<usize, usize>>,
-    uploads: AtomicUsize,
-    uploaded_bytes: AtomicUsize,
-    downloads: AtomicUsize,
-    downloaded_bytes: AtomicUsize,
+    counters: Counters,
 }
 
 impl Simulated {
@@ -48,10 +45,7 @@ impl Simulated {
                 index,
                 name: format!("simulated device {index}"),
                 blocks: Mutex::default(),
-                uploads: AtomicUsize::new(0),
-                uploaded_bytes: AtomicUsize::new(0),
-                downloads: AtomicUsize::new(0),
-                downloaded_bytes: AtomicUsize::new(0),
+                counters: Counters::default(),
             }),
         }
     }
@@ -153,10 +147,7 @@ impl Accelerator for Simulated {
         let target = self.translated(target, bytes)?;
         // SAFETY: the caller vouches for the source, the target lies in a block that is alive.
         unsafe { ptr::copy_nonoverlapping(source, target, bytes) };
-        self.shared.uploads.fetch_add(1, Ordering::Relaxed);
-        self.shared
-            .uploaded_bytes
-            .fetch_add(bytes, Ordering::Relaxed);
+        self.shared.counters.upload(bytes);
         Ok(())
     }
 
@@ -170,10 +161,7 @@ impl Accelerator for Simulated {
         let source = self.translated(source, bytes)?;
         // SAFETY: the caller vouches for the target, the source lies in a block that is alive.
         unsafe { ptr::copy_nonoverlapping(source, target, bytes) };
-        self.shared.downloads.fetch_add(1, Ordering::Relaxed);
-        self.shared
-            .downloaded_bytes
-            .fetch_add(bytes, Ordering::Relaxed);
+        self.shared.counters.download(bytes);
         Ok(())
     }
 
@@ -219,12 +207,29 @@ impl Accelerator for Simulated {
     }
 
     fn transfers(&self) -> Transfers {
-        let count = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
-        Transfers {
-            uploads: count(&self.shared.uploads),
-            uploaded_bytes: count(&self.shared.uploaded_bytes),
-            downloads: count(&self.shared.downloads),
-            downloaded_bytes: count(&self.shared.downloaded_bytes),
+        self.shared.counters.read()
+    }
+
+    fn reset_transfers(&self) {
+        self.shared.counters.reset();
+    }
+
+    fn capacity(&self) -> Result<Capacity, DeviceError> {
+        let total = host::physical_memory();
+        let used = self.shared.blocks().values().sum();
+        Ok(Capacity {
+            total,
+            free: total.saturating_sub(used),
+        })
+    }
+
+    fn properties(&self) -> Properties {
+        Properties {
+            compute_capability: None,
+            multiprocessors: None,
+            unified_addressing: true,
+            managed_memory: true,
+            concurrent_managed_access: true,
         }
     }
 }

@@ -5,10 +5,11 @@ use std::ffi::c_int;
 use fieldstone_storage::{StorageError, View};
 use numpy::npyffi::{self, NPY_ARRAY_WRITEABLE, PY_ARRAY_API};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
-use pyo3::exceptions::{PyIndexError, PyMemoryError, PySystemError};
+use pyo3::exceptions::{PyIndexError, PySystemError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
+use crate::device;
 use crate::errors::raise;
 
 /// The module `numpy`, imported once.
@@ -84,7 +85,7 @@ pub fn exception(py: Python<'_>, error: &StorageError) -> PyErr {
         | StorageError::Broadcast { .. }
         | StorageError::Shapes { .. } => "ShapeError",
         StorageError::Index { .. } => return PyIndexError::new_err(message),
-        StorageError::Device(_) => return PyMemoryError::new_err(message),
+        StorageError::Device(error) => return device::exception(py, error),
         _ => "ArgumentValueError",
     };
     raise(py, class, message)

@@ -3,6 +3,7 @@ mod arguments;
 mod array;
 mod backend;
 mod definition;
+pub mod device;
 mod errors;
 mod interface;
 mod jit;
@@ -18,6 +19,7 @@ use pyo3::prelude::*;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     definition::register(module)?;
+    device::register(module)?;
     stencil::register(module)?;
     storage::register(module)?;
     threads::register(module)
