@@ -1,21 +1,24 @@
 //! The host: memory of this process.
 
-use crate::{Contents, Device, DeviceError, DeviceId, Memory};
-use std::alloc::{self, Layout};
+use crate::mapping::{HUGE_PAGE, Mapping};
+use crate::{Contents, Device, DeviceError, DeviceId, Memory, Pool};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Blocks from this size on are mapped by themselves, with advice to use huge pages; NumPy draws the line here too.
 const LARGE: usize = 4 << 20;
 
-/// Zeros from this size on are left to `calloc`, which knows which memory is zero already.
+/// Zeros from this size on are left to `calloc`, which knows which memory is zero already, but takes its time to find out.
 const LAZY: usize = 64 << 10;
-
-/// Size and alignment of a transparent huge page.
-const HUGE_PAGE: usize = 2 << 20;
 
 /// Addresses that differ by a multiple of this compete for the same places in a first-level cache.
 const ALIAS: usize = 4096;
+
+/// `malloc` aligns to this.
+const HEAP_ALIGNMENT: usize = 16;
+
+/// Threads that clear a block take pieces of this size.
+const PIECE: usize = 256 << 10;
 
 /// The memory of this process.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,7 +45,8 @@ impl Device for Host {
 
 /// An aligned block of host memory, freed when dropped.
 ///
-/// Large blocks come straight from the system: zeros cost nothing until they are touched, and huge pages are asked for.
+/// Large blocks come straight from the system, or from what earlier ones have left: zeros cost nothing until they are touched,
+/// or are written by all cores to pages that exist already, and huge pages are asked for.
 /// Such blocks do not all begin at the same place within a page, since equal indices of several fields would then compete
 /// for the same cache sets.
 #[derive(Debug)]
@@ -57,14 +61,10 @@ pub struct HostMemory {
 enum Origin {
     /// No memory at all.
     Nothing,
-    Allocator(Layout),
-    Calloc {
-        start: NonNull<u8>,
-    },
-    Mapping {
-        start: NonNull<u8>,
-        length: usize,
-    },
+    /// The C library.
+    Heap { start: NonNull<u8> },
+    /// The system; the pages go when this is dropped.
+    Mapped { _pages: Mapping },
 }
 
 // SAFETY: the block belongs to this value alone, and the value has no interior of its own to share.
@@ -84,11 +84,9 @@ impl HostMemory {
         let memory = if bytes == 0 {
             Some(Self::nothing(alignment))
         } else if bytes >= LARGE {
-            Self::map(bytes, alignment)
-        } else if contents == Contents::Zeroed && bytes >= LAZY {
-            Self::from_calloc(bytes, alignment)
+            Self::map(bytes, alignment, contents)
         } else {
-            Self::from_allocator(bytes, alignment, contents)
+            Self::from_heap(bytes, alignment, contents)
         };
         memory.ok_or(DeviceError::OutOfMemory {
             bytes,
@@ -116,70 +114,50 @@ impl HostMemory {
         }
     }
 
-    fn from_allocator(bytes: usize, alignment: usize, contents: Contents) -> Option<Self> {
-        let layout = Layout::from_size_align(bytes, alignment).ok()?;
-        // SAFETY: the layout is not empty.
-        let pointer = unsafe {
-            match contents {
-                Contents::Uninitialised => alloc::alloc(layout),
-                Contents::Zeroed => alloc::alloc_zeroed(layout),
+    fn from_heap(bytes: usize, alignment: usize, contents: Contents) -> Option<Self> {
+        let length = bytes.checked_add(alignment.saturating_sub(HEAP_ALIGNMENT))?;
+        let lazy = contents == Contents::Zeroed && bytes >= LAZY;
+        // SAFETY: the length is not zero.
+        let start = unsafe {
+            if lazy {
+                libc::calloc(length, 1)
+            } else {
+                libc::malloc(length)
             }
         };
-        Some(Self {
-            pointer: NonNull::new(pointer)?,
-            bytes,
-            origin: Origin::Allocator(layout),
-        })
-    }
-
-    fn from_calloc(bytes: usize, alignment: usize) -> Option<Self> {
-        let length = bytes.checked_add(alignment)?;
-        // SAFETY: the length is not zero.
-        let start = unsafe { libc::calloc(length, 1) }.cast::<u8>();
-        let start = NonNull::new(start)?;
+        let start = NonNull::new(start.cast::<u8>())?;
         let skip = start.addr().get().next_multiple_of(alignment) - start.addr().get();
-        // SAFETY: `skip` is less than the alignment, so `bytes` bytes of the block follow.
+        // SAFETY: `skip` is at most what was added to the length, so `bytes` bytes of the block follow.
         let pointer = unsafe { start.add(skip) };
+        if contents == Contents::Zeroed && !lazy {
+            // SAFETY: as above.
+            unsafe { pointer.write_bytes(0, bytes) };
+        }
         Some(Self {
             pointer,
             bytes,
-            origin: Origin::Calloc { start },
+            origin: Origin::Heap { start },
         })
     }
 
-    fn map(bytes: usize, alignment: usize) -> Option<Self> {
+    fn map(bytes: usize, alignment: usize, contents: Contents) -> Option<Self> {
         let colour = next_colour(alignment);
         let border = alignment.max(HUGE_PAGE);
         let length = bytes.checked_add(colour)?.checked_add(border)?;
-        if length > isize::MAX as usize {
-            return None;
-        }
-        // SAFETY: a fresh anonymous mapping touches no existing memory.
-        let start = unsafe {
-            libc::mmap(
-                ptr::null_mut(),
-                length,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            )
-        };
-        if start == libc::MAP_FAILED {
-            return None;
-        }
-        let start = start.cast::<u8>();
-        advise_huge_pages(start, length);
-        let skip = start.addr().next_multiple_of(border) - start.addr() + colour;
+        let kept = Mapping::kept(length);
+        let is_used = kept.is_some();
+        let pages = kept.or_else(|| Mapping::new(length))?;
+        let start = pages.start();
+        let skip = start.addr().get().next_multiple_of(border) - start.addr().get() + colour;
         // SAFETY: `skip` is at most `border + colour`, so `bytes` bytes of the mapping follow.
         let pointer = unsafe { start.add(skip) };
+        if is_used && contents == Contents::Zeroed {
+            clear(pointer, bytes);
+        }
         Some(Self {
-            pointer: NonNull::new(pointer)?,
+            pointer,
             bytes,
-            origin: Origin::Mapping {
-                start: NonNull::new(start)?,
-                length,
-            },
+            origin: Origin::Mapped { _pages: pages },
         })
     }
 }
@@ -218,6 +196,19 @@ fn available() -> Option<usize> {
     None
 }
 
+/// Sets the bytes of a block that nobody else knows to zero, with all cores.
+fn clear(pointer: NonNull<u8>, bytes: usize) {
+    let start = pointer.as_ptr().expose_provenance();
+    let pool = Pool::global();
+    pool.run(bytes.div_ceil(PIECE), pool.threads(), &|_, begin, end| {
+        let (begin, end) = (begin * PIECE, bytes.min(end * PIECE));
+        // SAFETY: each thread writes to pieces of its own, all within the block.
+        unsafe {
+            ptr::with_exposed_provenance_mut::<u8>(start + begin).write_bytes(0, end - begin);
+        }
+    });
+}
+
 /// Where within a page the next large block begins.
 fn next_colour(alignment: usize) -> usize {
     const STEP: usize = 5 * 128;
@@ -228,17 +219,6 @@ fn next_colour(alignment: usize) -> usize {
     } else {
         colour & !(alignment - 1)
     }
-}
-
-/// Asks for huge pages; that the system has none to give is no error.
-fn advise_huge_pages(start: *mut u8, length: usize) {
-    #[cfg(target_os = "linux")]
-    // SAFETY: the range is a mapping of ours, and the advice does not change what it holds.
-    unsafe {
-        libc::madvise(start.cast(), length, libc::MADV_HUGEPAGE);
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = (start, length);
 }
 
 impl Memory for HostMemory {
@@ -257,16 +237,9 @@ impl Memory for HostMemory {
 
 impl Drop for HostMemory {
     fn drop(&mut self) {
-        match self.origin {
-            Origin::Nothing => {}
-            // SAFETY: the block came from the allocator with this layout.
-            Origin::Allocator(layout) => unsafe { alloc::dealloc(self.pointer(), layout) },
-            // SAFETY: the block came from `calloc`.
-            Origin::Calloc { start } => unsafe { libc::free(start.as_ptr().cast()) },
-            // SAFETY: the mapping is ours and nothing refers to it any more.
-            Origin::Mapping { start, length } => unsafe {
-                libc::munmap(start.as_ptr().cast(), length);
-            },
+        if let Origin::Heap { start } = self.origin {
+            // SAFETY: the block came from the C library.
+            unsafe { libc::free(start.as_ptr().cast()) };
         }
     }
 }

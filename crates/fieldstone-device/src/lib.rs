@@ -28,13 +28,14 @@ mod core;
 mod device;
 mod error;
 mod host;
+mod mapping;
 mod pool;
 mod simulated;
 mod threads;
 
 pub use accelerator::{Accelerator, Capacity, Properties, Stream, Transfers};
 pub use accelerators::{Simulation, accelerator, accelerators};
-pub use cache::core_cache;
+pub use cache::{core_cache, shared_cache};
 pub use device::{Contents, Device, DeviceId, Kind, Memory};
 pub use error::DeviceError;
 pub use host::{Host, HostMemory, available_memory, physical_memory};

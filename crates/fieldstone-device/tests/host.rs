@@ -18,6 +18,24 @@ fn blocks_are_aligned_and_zeros_are_zero() {
     }
 }
 
+/// Pages are kept for the next block of about the same size, whatever its alignment and whatever it holds.
+#[test]
+fn zeros_are_zero_where_a_block_was() {
+    for size in [4 << 20, (5 << 20) + 77, 40 << 20] {
+        for alignment in [64, 4 << 20] {
+            let used = HostMemory::new(size, 64, Contents::Uninitialised).unwrap();
+            // SAFETY: the block is that long.
+            unsafe { used.pointer().write_bytes(255, size) };
+            drop(used);
+            for size in [size - 100, size] {
+                let memory = HostMemory::new(size, alignment, Contents::Zeroed).unwrap();
+                assert_eq!(memory.pointer().addr() % alignment, 0);
+                assert!(bytes(&memory).iter().all(|&byte| byte == 0));
+            }
+        }
+    }
+}
+
 #[test]
 fn large_blocks_begin_at_different_places_of_a_page() {
     let blocks: Vec<_> = (0..4)

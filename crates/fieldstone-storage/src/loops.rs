@@ -88,9 +88,16 @@ impl Nest {
         }
     }
 
-    /// Bytes of all elements.
+    /// Bytes of all elements of the target.
     pub fn bytes(&self) -> usize {
         turns(&self.loops) * self.itemsize
+    }
+
+    /// Bytes of all elements of source and target; those of the source that are repeated count once.
+    pub fn touched(&self) -> usize {
+        let read = self.loops.iter().filter(|axis| axis.source != 0);
+        let source = read.map(|axis| axis.size).product::<usize>() * self.itemsize;
+        self.bytes() + source
     }
 }
 

@@ -56,7 +56,7 @@ pub(crate) unsafe fn fill(nest: &Nest, element: &[u8], target: Target, threads: 
 }
 
 fn pick(nest: &Nest, threads: usize) -> simd::MoveRows {
-    if streams(nest.bytes(), threads) {
+    if streams(nest.touched(), threads) {
         simd::streaming_rows()
     } else {
         simd::plain_rows

@@ -1,6 +1,6 @@
 //! How threads share a copy or a fill: the addresses they all know, and the tasks each takes.
 
-use fieldstone_device::{Pool, core_cache};
+use fieldstone_device::{Pool, shared_cache};
 
 /// A thread is worth its while from this many bytes on.
 const WORTH_A_THREAD: usize = 64 << 10;
@@ -36,10 +36,12 @@ impl Target {
     }
 }
 
-/// Whether a target of this size should be written past the caches: it does not fit into those of the cores that write it, and
-/// would only be read into them to be overwritten.
+/// Whether a target should be written past the caches: it and its source, `bytes` together, do not fit into them, and it would
+/// only be read into them to be overwritten.
+///
+/// Caches keep what was used last, so that they still help while not much is missing.
 pub(crate) fn streams(bytes: usize, threads: usize) -> bool {
-    bytes > core_cache().saturating_mul(threads)
+    bytes > shared_cache(threads).saturating_mul(5) / 4
 }
 
 /// Shares `tasks` tasks, which move `bytes` bytes together, between as many threads as are worth it.

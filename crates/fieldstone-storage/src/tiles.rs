@@ -142,7 +142,7 @@ impl Plan {
         let in_lines = |axis: &Loop| axis.target % LINE as isize == 0;
         let address = target.0.addr();
         let head = address.next_multiple_of(LINE) - address;
-        let streaming = streams(nest.bytes(), threads)
+        let streaming = streams(nest.touched(), threads)
             && transposes
             && in_lines(&b)
             && outer.iter().all(in_lines)
