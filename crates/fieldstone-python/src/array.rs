@@ -24,7 +24,7 @@ pub fn numpy(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
 pub fn view_of(array: &Bound<'_, PyUntypedArray>) -> PyResult<View> {
     // SAFETY: the array is alive, its data pointer may be read.
     let pointer = unsafe { (*array.as_array_ptr()).fields.data }.cast();
-    let (shape, strides) = (array.shape().to_vec(), array.strides().to_vec());
+    let (shape, strides) = (array.shape(), array.strides());
     // SAFETY: NumPy vouches for the elements of its array; who uses the view keeps the array alive.
     unsafe { View::new(pointer, shape, strides, array.dtype().itemsize(), None) }
         .map_err(|error| exception(array.py(), &error))

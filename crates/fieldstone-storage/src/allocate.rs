@@ -1,7 +1,7 @@
 //! From a description to memory.
 
-use crate::{Dim, Layout, Preset, StorageError, View};
-use fieldstone_device::{Contents, Device, DeviceError, DeviceId, Host, Memory};
+use crate::{Dim, Layout, PerAxis, Preset, StorageError, View};
+use fieldstone_device::{Contents, Device, DeviceError, DeviceId, HostMemory, Memory};
 use std::sync::Arc;
 
 /// What to allocate.
@@ -60,7 +60,7 @@ impl Spec {
     ///
     /// # Errors
     /// If an entry is invalid or the whole is too large to be addressed.
-    pub fn strides(&self) -> Result<Vec<isize>, StorageError> {
+    pub fn strides(&self) -> Result<PerAxis<isize>, StorageError> {
         Ok(self.plan()?.strides)
     }
 
@@ -77,7 +77,7 @@ impl Spec {
             })?;
         let padded = self.alignment > 1 && alignment > self.itemsize;
         let alignment = if self.alignment == 1 { 1 } else { alignment };
-        let mut strides = vec![0; self.shape.len()];
+        let mut strides = PerAxis::from_elem(0, self.shape.len());
         let mut bytes = self.itemsize;
         for (place, &axis) in self.layout.order().iter().rev().enumerate() {
             if place == 1 && padded {
@@ -143,7 +143,7 @@ const ALIAS: usize = 2048;
 const LEAST_ALIGNMENT: usize = 64;
 
 struct Plan {
-    strides: Vec<isize>,
+    strides: PerAxis<isize>,
     bytes: usize,
     alignment: usize,
 }
@@ -159,28 +159,46 @@ fn least_common_multiple(a: usize, b: usize) -> Option<usize> {
 /// Memory that views share. It is freed when the last of them is gone.
 #[derive(Debug)]
 pub struct Buffer {
-    memory: Box<dyn Memory>,
+    block: Block,
+}
+
+/// Where the memory of a buffer is.
+#[derive(Debug)]
+enum Block {
+    Host(HostMemory),
+    Other(Box<dyn Memory>),
+}
+
+impl Block {
+    fn memory(&self) -> &dyn Memory {
+        match self {
+            Self::Host(memory) => memory,
+            Self::Other(memory) => &**memory,
+        }
+    }
 }
 
 impl Buffer {
     /// A buffer over memory of any device or owner.
     pub fn new(memory: Box<dyn Memory>) -> Self {
-        Self { memory }
+        Self {
+            block: Block::Other(memory),
+        }
     }
 
     /// Address of the first byte, padding included.
     pub fn pointer(&self) -> *mut u8 {
-        self.memory.pointer()
+        self.block.memory().pointer()
     }
 
     /// Length in bytes, padding included.
     pub fn bytes(&self) -> usize {
-        self.memory.bytes()
+        self.block.memory().bytes()
     }
 
     /// The device that it was allocated by.
     pub fn device(&self) -> DeviceId {
-        self.memory.device()
+        self.block.memory().device()
     }
 }
 
@@ -198,7 +216,7 @@ impl Allocation {
         reason = "an allocation is an act; what it makes is a buffer"
     )]
     pub fn new(spec: &Spec) -> Result<(Arc<Buffer>, View), StorageError> {
-        Self::on(&Host, spec, Contents::Uninitialised)
+        Self::on_host(spec, Contents::Uninitialised)
     }
 
     /// Allocates zeros on the host; large ones cost nothing until they are touched.
@@ -206,7 +224,13 @@ impl Allocation {
     /// # Errors
     /// If the spec is invalid or there is not enough memory.
     pub fn zeroed(spec: &Spec) -> Result<(Arc<Buffer>, View), StorageError> {
-        Self::on(&Host, spec, Contents::Zeroed)
+        Self::on_host(spec, Contents::Zeroed)
+    }
+
+    fn on_host(spec: &Spec, contents: Contents) -> Result<(Arc<Buffer>, View), StorageError> {
+        Self::within(spec, |bytes, alignment| {
+            HostMemory::new(bytes, alignment, contents).map(Block::Host)
+        })
     }
 
     /// Allocates on any device.
@@ -231,6 +255,15 @@ impl Allocation {
         spec: &Spec,
         allocate: impl FnOnce(usize, usize) -> Result<Box<dyn Memory>, DeviceError>,
     ) -> Result<(Arc<Buffer>, View), StorageError> {
+        Self::within(spec, |bytes, alignment| {
+            allocate(bytes, alignment).map(Block::Other)
+        })
+    }
+
+    fn within(
+        spec: &Spec,
+        allocate: impl FnOnce(usize, usize) -> Result<Block, DeviceError>,
+    ) -> Result<(Arc<Buffer>, View), StorageError> {
         let plan = spec.plan()?;
         // The block begins at a power of two; what the alignment has beyond that is made up by starting later in it.
         let block_alignment = (1 << plan.alignment.trailing_zeros()).max(LEAST_ALIGNMENT);
@@ -244,23 +277,26 @@ impl Allocation {
             plan.alignment - 1
         };
         let bytes = plan.bytes.checked_add(room).ok_or_else(too_large)?;
-        let memory = allocate(bytes, block_alignment)?;
+        let block = allocate(bytes, block_alignment)?;
         let start = if plan.bytes == 0 {
             0
         } else {
             let index = spec.aligned_index.iter().zip(&plan.strides);
-            let offset = index.fold(memory.pointer().addr(), |address, (&index, &stride)| {
-                address.wrapping_add(index.wrapping_mul(stride.unsigned_abs()))
-            });
+            let offset = index.fold(
+                block.memory().pointer().addr(),
+                |address, (&index, &stride)| {
+                    address.wrapping_add(index.wrapping_mul(stride.unsigned_abs()))
+                },
+            );
             offset.next_multiple_of(plan.alignment) - offset
         };
-        let buffer = Arc::new(Buffer::new(memory));
+        let buffer = Arc::new(Buffer { block });
         let pointer = buffer.pointer().wrapping_add(start);
         // SAFETY: `start` is less than the room added to what the strides reach, all within the buffer that the view owns.
         let view = unsafe {
             View::new(
                 pointer,
-                spec.shape.clone(),
+                &spec.shape[..],
                 plan.strides,
                 spec.itemsize,
                 Some(Arc::clone(&buffer)),
@@ -306,7 +342,7 @@ mod tests {
                 layout: Layout::new(ranks).unwrap(),
                 alignment,
             };
-            assert_eq!(spec.strides().unwrap(), strides, "{spec:?}");
+            assert_eq!(spec.strides().unwrap().to_vec(), strides, "{spec:?}");
         }
     }
 

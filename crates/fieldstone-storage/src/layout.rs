@@ -1,25 +1,26 @@
 //! The order of a field's axes in memory.
 
-use crate::StorageError;
+use crate::{PerAxis, StorageError};
 use std::cmp::Reverse;
 
 /// A permutation that ranks the axes by stride: entry `0` is the axis with the largest stride, the largest entry the one
 /// with the smallest.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Layout(Vec<usize>);
+pub struct Layout(PerAxis<usize>);
 
 impl Layout {
     /// A layout from the rank of each axis.
     ///
     /// # Errors
     /// If `ranks` is no permutation of `0..ranks.len()`.
-    pub fn new(ranks: Vec<usize>) -> Result<Self, StorageError> {
+    pub fn new(ranks: impl Into<PerAxis<usize>>) -> Result<Self, StorageError> {
+        let ranks = ranks.into();
         if is_permutation(&ranks) {
             Ok(Self(ranks))
         } else {
             let ndim = ranks.len();
             Err(StorageError::Layout {
-                layout: ranks,
+                layout: ranks.into_vec(),
                 ndim,
             })
         }
@@ -40,7 +41,7 @@ impl Layout {
     /// # Errors
     /// If `axes` is no permutation of `0..axes.len()`.
     pub fn from_order(axes: &[usize]) -> Result<Self, StorageError> {
-        let mut ranks = Self::new(axes.to_vec())?.0;
+        let mut ranks = Self::new(axes)?.0;
         for (rank, &axis) in axes.iter().enumerate() {
             ranks[axis] = rank;
         }
@@ -62,9 +63,9 @@ impl Layout {
             });
         }
         let ndim = shape.len();
-        let mut axes: Vec<usize> = (0..ndim).collect();
+        let mut axes: PerAxis<usize> = (0..ndim).collect();
         axes.sort_by_key(|&axis| Reverse(strides[axis].unsigned_abs()));
-        let wide: Vec<usize> = axes
+        let wide: PerAxis<usize> = axes
             .iter()
             .copied()
             .filter(|&axis| shape[axis] > 1)
@@ -89,8 +90,8 @@ impl Layout {
     }
 
     /// The axes from the largest stride to the smallest.
-    pub fn order(&self) -> Vec<usize> {
-        let mut axes = vec![0; self.0.len()];
+    pub fn order(&self) -> PerAxis<usize> {
+        let mut axes = PerAxis::from_elem(0, self.0.len());
         for (axis, &rank) in self.0.iter().enumerate() {
             axes[rank] = axis;
         }
@@ -105,7 +106,7 @@ impl Layout {
 }
 
 pub(crate) fn is_permutation(entries: &[usize]) -> bool {
-    let mut seen = vec![false; entries.len()];
+    let mut seen: PerAxis<bool> = PerAxis::from_elem(false, entries.len());
     entries.iter().all(|&entry| {
         seen.get_mut(entry)
             .is_some_and(|seen| !std::mem::replace(seen, true))

@@ -1,5 +1,7 @@
 //! The loop nest that visits the elements of a target, and of a source beside it, in the best order.
 
+use crate::PerAxis;
+
 /// One loop: how often, and how far each turn goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Loop {
@@ -14,7 +16,7 @@ pub(crate) struct Loop {
 /// one. What the two sides are is known by where their first elements are, as offsets from the addresses the nest was made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Nest {
-    pub loops: Vec<Loop>,
+    pub loops: PerAxis<Loop>,
     pub itemsize: usize,
     pub source: isize,
     pub target: isize,
@@ -24,7 +26,7 @@ impl Nest {
     /// The nest for a shape without empty axes.
     pub fn new(shape: &[usize], source: &[isize], target: &[isize], itemsize: usize) -> Self {
         let mut nest = Self {
-            loops: Vec::with_capacity(shape.len()),
+            loops: PerAxis::with_capacity(shape.len()),
             itemsize,
             source: 0,
             target: 0,
@@ -57,7 +59,7 @@ impl Nest {
 
     /// Makes one loop of two where the outer one goes on where the inner one ends.
     fn merge(&mut self) {
-        let mut merged: Vec<Loop> = Vec::with_capacity(self.loops.len());
+        let mut merged: PerAxis<Loop> = PerAxis::with_capacity(self.loops.len());
         for inner in self.loops.drain(..) {
             let size = inner.size as isize;
             match merged.last_mut() {

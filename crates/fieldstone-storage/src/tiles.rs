@@ -1,5 +1,6 @@
 //! Elements that are not contiguous on both sides, in tiles that keep both sides in cache.
 
+use crate::PerAxis;
 use crate::loops::{Loop, Nest, runs, turns};
 use crate::share::{Source, Target, share, streams};
 use crate::simd::{self, Blocks, Kernel};
@@ -97,7 +98,7 @@ pub unsafe fn transpose_plane(
 /// How a nest is cut into tiles.
 struct Plan {
     /// Loops over the plane of tiles.
-    outer: Vec<Loop>,
+    outer: PerAxis<Loop>,
     /// The axis with the smallest stride of the target.
     a: Cut,
     /// The axis with the smallest stride of the source, or any other if that is `a`.

@@ -2,7 +2,7 @@
 
 use crate::layout::is_permutation;
 use crate::overlap::{self, Extent};
-use crate::{Buffer, Layout, StorageError};
+use crate::{Buffer, Layout, PerAxis, StorageError};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct View {
     pointer: *mut u8,
-    shape: Vec<usize>,
-    strides: Vec<isize>,
+    shape: PerAxis<usize>,
+    strides: PerAxis<isize>,
     itemsize: usize,
     owner: Option<Arc<Buffer>>,
 }
@@ -34,11 +34,12 @@ impl View {
     /// one made from it is used; with an `owner`, its memory must be that.
     pub unsafe fn new(
         pointer: *mut u8,
-        shape: Vec<usize>,
-        strides: Vec<isize>,
+        shape: impl Into<PerAxis<usize>>,
+        strides: impl Into<PerAxis<isize>>,
         itemsize: usize,
         owner: Option<Arc<Buffer>>,
     ) -> Result<Self, StorageError> {
+        let (shape, strides) = (shape.into(), strides.into());
         if shape.len() != strides.len() {
             return Err(StorageError::Rank {
                 shape: shape.len(),
@@ -58,7 +59,7 @@ impl View {
         match view.checked_bounds() {
             Some(_) => Ok(view),
             None => Err(StorageError::TooLarge {
-                shape: view.shape,
+                shape: view.shape.into_vec(),
                 itemsize,
             }),
         }
@@ -159,7 +160,23 @@ impl View {
     ///
     /// Also true for windows whose strides are so irregular that it is hard to tell.
     pub fn shares_elements(&self) -> bool {
-        overlap::overlaps_itself(&self.extent())
+        !self.is_nested() && overlap::overlaps_itself(&self.extent())
+    }
+
+    /// Whether each axis steps over all that those with smaller strides reach, as in views of arrays; their elements are apart.
+    fn is_nested(&self) -> bool {
+        let axes = self.shape.iter().zip(&self.strides);
+        let mut axes: PerAxis<(usize, usize)> = axes
+            .filter(|&(&size, _)| size > 1)
+            .map(|(&size, &stride)| (stride.unsigned_abs(), size))
+            .collect();
+        axes.sort_unstable();
+        let mut reach = self.itemsize;
+        axes.iter().all(|&(stride, size)| {
+            let apart = stride >= reach;
+            reach = reach.saturating_add(stride.saturating_mul(size - 1));
+            apart
+        })
     }
 
     fn extent(&self) -> Extent<'_> {
@@ -267,11 +284,11 @@ impl View {
     /// If the shapes do not match.
     pub fn broadcast(&self, shape: &[usize]) -> Result<View, StorageError> {
         let refuse = || StorageError::Broadcast {
-            from: self.shape.clone(),
+            from: self.shape.to_vec(),
             to: shape.to_vec(),
         };
         let missing = shape.len().checked_sub(self.ndim()).ok_or_else(refuse)?;
-        let mut strides = vec![0; missing];
+        let mut strides = PerAxis::from_elem(0, missing);
         for ((&from, &to), &stride) in self.shape.iter().zip(&shape[missing..]).zip(&self.strides) {
             match from {
                 _ if from == to => strides.push(stride),
@@ -280,7 +297,7 @@ impl View {
             }
         }
         let view = Self {
-            shape: shape.to_vec(),
+            shape: shape.into(),
             strides,
             ..self.clone()
         };

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use fieldstone_storage::{Dim, View};
+use fieldstone_storage::{Dim, PerAxis, View};
 use numpy::{PyArrayDescrMethods, PyUntypedArray};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
@@ -236,7 +236,7 @@ impl Storage {
 
     /// The view of the points `parts` of each axis, `offset` bytes from the first element of the whole.
     pub(super) fn part(&self, py: Python<'_>, parts: &[Taken], offset: isize) -> PyResult<View> {
-        let shape: Vec<usize> = parts
+        let shape: PerAxis<usize> = parts
             .iter()
             .map(|part| part.map_or(1, |(_, points)| points.len))
             .collect();
@@ -249,7 +249,7 @@ impl Storage {
                 stride
             }
         };
-        let strides = parts.iter().map(|part| part.map_or(0, stride)).collect();
+        let strides: PerAxis<isize> = parts.iter().map(|part| part.map_or(0, stride)).collect();
         let pointer = match shape.contains(&0) {
             true => self.view.pointer(),
             false => self.view.pointer().wrapping_offset(offset),

@@ -12,7 +12,7 @@ impl Storage {
         let py = slf.py();
         let this = slf.borrow();
         let layout = this.layout();
-        let order = layout.order();
+        let order = layout.order().into_vec();
         // Without the padding, and so that one buffer holds it all.
         let array = array::numpy(py)?
             .getattr("ascontiguousarray")?
