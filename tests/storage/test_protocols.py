@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import copy
 import gc
-import io
 import pickle
 import weakref
-import zlib
 from typing import Any
 
 import numpy as np
@@ -23,57 +21,6 @@ from .strategies import storages
 
 class TestOut:
     @given(storages())
-    def test_numpy_shares_the_memory(self, field: Storage) -> None:
-        description = field.__array_interface__
-        for array in (np.asarray(field), np.array(field, copy=False), field.to_numpy(), field.to_ndarray()):
-            assert array.__array_interface__["data"] == description["data"]
-            assert (array.shape, array.dtype) == (field.shape, field.dtype)
-            if array.size:
-                assert array.strides == field.strides
-            assert array.flags.writeable
-
-    def test_numpy_copies_when_it_must(self) -> None:
-        field = storage.storage(np.arange(6.0).reshape(2, 3), layout=(1, 0))
-        for array in (np.array(field), np.asarray(field, np.float32), field.__array__(copy=True)):
-            assert not np.shares_memory(array, field.to_numpy())
-            np.testing.assert_array_equal(array, field.to_numpy())
-        assert field.__array__(np.float64, copy=False).dtype == np.float64
-        with pytest.raises(ValueError, match="copy=False: elements of type float64 cannot be seen as float32"):
-            field.__array__(np.float32, copy=False)
-        with pytest.raises(ValueError, match="copy"):
-            np.array(field, np.int8, copy=False)
-
-    @given(storages())
-    def test_buffers(self, field: Storage) -> None:
-        view = memoryview(field)
-        array = field.to_numpy()
-        assert (view.ndim, view.shape, view.itemsize, view.readonly) == (array.ndim, array.shape, array.itemsize, False)
-        assert view.strides == field.strides
-        np.testing.assert_array_equal(np.asarray(view), array)
-        assert view.tobytes() == array.tobytes()
-        assert view.c_contiguous is memoryview(array).c_contiguous
-        assert view.f_contiguous is memoryview(array).f_contiguous
-
-    def test_buffers_that_are_asked_to_be_what_they_are_not(self) -> None:
-        field = storage.zeros((3, 4), layout=(1, 0))
-        with pytest.raises(BufferError, match="strides of the storage are not those"):
-            zlib.crc32(field)
-        with pytest.raises(TypeError, match="read-write"):
-            io.BytesIO(bytes(24)).readinto(read_only(3))
-        assert zlib.crc32(field.T) == zlib.crc32(np.zeros((4, 3)))
-        assert bytes(storage.zeros((2,), np.int8)) == b"\0\0"
-
-    @given(storages())
-    def test_dlpack(self, field: Storage) -> None:
-        if field.dtype.kind == "b":
-            return
-        array = np.from_dlpack(field)
-        np.testing.assert_array_equal(array, field.to_numpy())
-        if array.size:
-            assert np.shares_memory(array, field.to_numpy())
-        assert field.__dlpack_device__() == (1, 0)
-
-    @given(storages())
     def test_data_interface(self, field: Storage) -> None:
         interface = field.__gt_data_interface__
         assert list(interface) == [None]
@@ -87,18 +34,6 @@ class TestOut:
         host["acquire"]()
         host["touch"]()
         assert field.__gt_interface__[None]["data"] == host["data"]
-
-    def test_arrays_keep_the_storage_alive(self) -> None:
-        field = storage.full((100, 100), 3.0)
-        gone = weakref.ref(field)
-        arrays = [np.asarray(field), field.to_numpy(), np.from_dlpack(field), np.asarray(memoryview(field))[1:]]
-        del field
-        gc.collect()
-        assert gone() is not None
-        assert all((array == 3).all() for array in arrays)
-        del arrays
-        gc.collect()
-        assert gone() is None
 
     def test_numpy_functions(self) -> None:
         field = storage.storage(np.arange(6.0).reshape(2, 3), dims="IJ")
@@ -180,18 +115,6 @@ class TestIn:
         gc.collect()
         assert np.shares_memory(field.to_numpy(), array)
         np.testing.assert_array_equal(field.to_numpy(), array)
-
-    def test_dlpack_is_wrapped(self) -> None:
-        class Exports:
-            array = VALUES.copy()
-
-            def __dlpack__(self, **keywords: Any) -> Any:
-                return self.array.__dlpack__(**keywords)
-
-            def __dlpack_device__(self) -> tuple[int, int]:
-                return self.array.__dlpack_device__()
-
-        assert np.shares_memory(storage.as_storage(Exports()).to_numpy(), Exports.array)
 
     def test_data_interfaces_say_what_axes_mean(self) -> None:
         calls: list[str] = []

@@ -20,10 +20,15 @@ pub fn numpy(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
         .bind(py))
 }
 
+/// Address of the first element of a NumPy array.
+pub fn pointer_of(array: &Bound<'_, PyUntypedArray>) -> *mut u8 {
+    // SAFETY: the array is alive, its data pointer may be read.
+    unsafe { (*array.as_array_ptr()).fields.data }.cast()
+}
+
 /// The view of a NumPy array's memory, which stays the array's.
 pub fn view_of(array: &Bound<'_, PyUntypedArray>) -> PyResult<View> {
-    // SAFETY: the array is alive, its data pointer may be read.
-    let pointer = unsafe { (*array.as_array_ptr()).fields.data }.cast();
+    let pointer = pointer_of(array);
     let (shape, strides) = (array.shape(), array.strides());
     // SAFETY: NumPy vouches for the elements of its array; who uses the view keeps the array alive.
     unsafe { View::new(pointer, shape, strides, array.dtype().itemsize(), None) }
@@ -51,6 +56,11 @@ pub fn array_of<'py>(
         .collect();
     let mut strides: Vec<npyffi::npy_intp> = view.strides().to_vec();
     let flags = if writeable { NPY_ARRAY_WRITEABLE } else { 0 };
+    // NumPy takes null to mean that it should allocate; without elements, any other address will do.
+    let pointer = match view.pointer() {
+        null if null.is_null() => std::ptr::NonNull::<u128>::dangling().as_ptr().cast(),
+        pointer => pointer,
+    };
     // SAFETY: shape and strides have as many entries as the view has axes and describe memory that `base`, which the
     // array refers to, keeps alive; NumPy takes over the references to the dtype and the base.
     unsafe {
@@ -61,7 +71,7 @@ pub fn array_of<'py>(
             shape.len() as c_int,
             shape.as_mut_ptr(),
             strides.as_mut_ptr(),
-            view.pointer().cast(),
+            pointer.cast(),
             flags,
             std::ptr::null_mut(),
         );

@@ -4,6 +4,7 @@ mod array;
 mod backend;
 mod definition;
 pub mod device;
+mod dlpack;
 mod errors;
 mod interface;
 mod jit;

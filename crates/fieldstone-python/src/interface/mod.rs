@@ -11,9 +11,11 @@
 //! memory and what is known of its axes; [`Description`] is the same as a stencil wants it. [`Refusal`] is why an object
 //! cannot be read; how that is worded depends on who asks ([`Request`]).
 mod attributes;
+mod buffer;
 mod data_interface;
 mod description;
 mod dims;
+mod dlpack;
 mod element;
 mod protocols;
 mod refusal;

@@ -1,58 +1,91 @@
-//! The protocols that arrays of all libraries share: whatever `numpy.asarray` and `numpy.from_dlpack` take.
+//! The protocols that arrays of all libraries share.
+//!
+//! What an object says of memory that NumPy can see comes before DLPack, whose older capsules cannot say that memory is
+//! read-only.
 
-use numpy::PyUntypedArray;
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyMapping};
 
-use super::{Purpose, Refusal, Request};
-use crate::array::numpy;
-
-/// The number of host memory in DLPack.
-const HOST: i32 = 1;
+use super::buffer::Buffer;
+use super::{Purpose, Refusal, Request, dlpack};
+use crate::array::{self, numpy};
 
 /// The array of the first protocol the object speaks, of the same memory unless a copy will do.
 pub fn read<'py>(
     request: &Request<'_, 'py>,
     object: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyUntypedArray>> {
-    let py = object.py();
     if let Ok(array) = object.cast::<PyUntypedArray>() {
         if is_masked(object)? {
             return Err(request.refuse(object, Refusal::Masked));
         }
         return Ok(array.clone());
     }
-    let may_convert = request.purpose == Purpose::Copy;
+    let has = |attribute: &str| object.hasattr(attribute);
     // SAFETY: the object is alive and the interpreter attached.
     let has_buffer = unsafe { pyo3::ffi::PyObject_CheckBuffer(object.as_ptr()) } != 0;
-    let has_interface =
-        object.hasattr("__array_interface__")? || object.hasattr("__array_struct__")?;
-    let converts = object.hasattr("__array__")?;
-    if object.hasattr("__cuda_array_interface__")? && !has_interface && !(converts && may_convert) {
+    if has_buffer || has("__array_struct__")? {
+        return by_numpy(request, object);
+    }
+    if let Some(interface) = object.getattr_opt("__array_interface__")? {
+        return described(request, object, &interface);
+    }
+    let may_convert = request.purpose == Purpose::Copy;
+    let converts = has("__array__")?;
+    if has("__cuda_array_interface__")? && !(converts && may_convert) {
         return Err(request.refuse(object, Refusal::OnDevice));
     }
-    let speaks_numpy = has_buffer || has_interface || converts;
-    let array = if !speaks_numpy && object.hasattr("__dlpack__")? {
-        let device: (i32, i32) = object.call_method0("__dlpack_device__")?.extract()?;
-        if device.0 != HOST {
-            return Err(request.refuse(object, Refusal::OnDevice));
-        }
-        numpy(py)?
-            .call_method1("from_dlpack", (object,))
-            .map_err(Refusal::Exchange)
-    } else if speaks_numpy || may_convert {
-        let keywords = PyDict::new(py);
-        if !may_convert {
-            keywords.set_item("copy", false)?;
-        }
-        numpy(py)?
-            .call_method("asarray", (object,), Some(&keywords))
-            .map_err(Refusal::NoArray)
+    if converts {
+        by_numpy(request, object)
+    } else if has("__dlpack__")? {
+        dlpack::read(request, object)
+    } else if may_convert {
+        by_numpy(request, object)
     } else {
-        Err(Refusal::NoMemory)
+        Err(request.refuse(object, Refusal::NoMemory))
+    }
+}
+
+/// The array that NumPy makes of an object.
+fn by_numpy<'py>(
+    request: &Request<'_, 'py>,
+    object: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyUntypedArray>> {
+    let py = object.py();
+    let keywords = PyDict::new(py);
+    if request.purpose != Purpose::Copy {
+        keywords.set_item("copy", false)?;
+    }
+    let array = numpy(py)?
+        .call_method("asarray", (object,), Some(&keywords))
+        .map_err(|error| request.refuse(object, Refusal::NoArray(error)))?
+        .cast_into::<PyUntypedArray>()?;
+    // NumPy believes what it is told.
+    if array::pointer_of(&array).is_null() && !array.shape().contains(&0) {
+        let attribute = "memory";
+        return Err(request.refuse(object, Refusal::NullAddress { attribute }));
+    }
+    Ok(array)
+}
+
+/// The array of an `__array_interface__`.
+fn described<'py>(
+    request: &Request<'_, 'py>,
+    object: &Bound<'py, PyAny>,
+    interface: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyUntypedArray>> {
+    let attribute = "__array_interface__";
+    let Ok(entries) = interface.cast::<PyMapping>() else {
+        return Err(request.refuse(interface, Refusal::NoDescription { attribute }));
     };
-    let array = array.map_err(|refusal| request.refuse(object, refusal))?;
-    Ok(array.cast_into()?)
+    Buffer {
+        request,
+        object,
+        attribute,
+        entries,
+    }
+    .array()
 }
 
 /// Whether an array is one of `numpy.ma` and masks any of its elements.

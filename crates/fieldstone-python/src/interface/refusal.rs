@@ -17,10 +17,14 @@ pub enum Refusal {
     Masked,
     /// The exchange by DLPack failed.
     Exchange(PyErr),
+    /// What it gives for an exchange by DLPack is not what it should be: it ...
+    Capsule { problem: String },
     /// Its memory is not the host's.
     OnDevice,
     /// Its data interface is no dictionary.
     NoDevices { attribute: &'static str },
+    /// What should describe its memory is no dictionary.
+    NoDescription { attribute: &'static str },
     /// Its data interface has nothing for host memory.
     NoHostBuffer {
         attribute: &'static str,
@@ -99,6 +103,7 @@ impl Refusal {
                     first_line(value, cause)
                 ),
             ),
+            Refusal::Capsule { problem } => ("ArgumentValueError", format!(": {CAPSULE} {problem}")),
             Refusal::Masked => ("ArgumentValueError", format!(" {MASKED}")),
             Refusal::OnDevice | Refusal::NoHostBuffer { on_gpu: true, .. } => (
                 "DeviceError",
@@ -112,6 +117,10 @@ impl Refusal {
                     ": its {attribute} is {}, expected a dictionary from device to buffer, such as {{None: {{...}}}}",
                     shown()
                 ),
+            ),
+            Refusal::NoDescription { attribute } => (
+                "ArgumentTypeError",
+                format!(": its {attribute} is {}, expected a dictionary", shown()),
             ),
             Refusal::NoHostBuffer {
                 attribute, keys, ..
@@ -188,6 +197,9 @@ impl Refusal {
                 "ArgumentValueError",
                 format!(": its DLPack exchange failed: {}", cause.value(value.py())),
             ),
+            Refusal::Capsule { problem } => {
+                ("ArgumentValueError", format!(": {CAPSULE} {problem}"))
+            }
             Refusal::OnDevice => (
                 "DeviceError",
                 format!(": it is in device memory, and {NO_DEVICE}"),
@@ -196,6 +208,13 @@ impl Refusal {
                 "ArgumentTypeError",
                 format!(
                     ": its {attribute}: expected a dictionary of devices, got {}",
+                    describe_value(value)
+                ),
+            ),
+            Refusal::NoDescription { attribute } => (
+                "ArgumentTypeError",
+                format!(
+                    ": its {attribute}: expected a dictionary, got {}",
                     describe_value(value)
                 ),
             ),
@@ -209,17 +228,17 @@ impl Refusal {
                 "ArgumentTypeError",
                 ": the data interface of the object has no dictionary for host memory".into(),
             ),
-            Refusal::NoEntry { key, .. } => (
+            Refusal::NoEntry { attribute, key } => (
                 "ArgumentTypeError",
-                format!(": the data interface of the {kind} has no '{key}'"),
+                format!(": the {attribute} of the {kind} has no '{key}'"),
             ),
-            Refusal::WrongEntry { problem, .. } => (
+            Refusal::WrongEntry { attribute, problem } => (
                 "ArgumentValueError",
-                format!(": its data interface does not describe an array: it {problem}"),
+                format!(": its {attribute} does not describe an array: it {problem}"),
             ),
-            Refusal::NullAddress { .. } => (
+            Refusal::NullAddress { attribute } => (
                 "ArgumentValueError",
-                ": its data interface does not describe an array: data is NULL".into(),
+                format!(": its {attribute} does not describe an array: data is NULL"),
             ),
             Refusal::Halo {
                 entries: Some(entries),
@@ -249,6 +268,8 @@ impl Refusal {
         (class, format!("{}{problem}", request.name))
     }
 }
+
+const CAPSULE: &str = "the DLPack capsule of the object";
 
 const MASKED: &str =
     "has masked elements, whose values mean nothing; choose values for them with .filled(value)";

@@ -40,7 +40,7 @@ impl Storage {
     /// Number of elements.
     #[getter]
     fn size(&self) -> usize {
-        self.view.shape().iter().product()
+        self.view.len()
     }
 
     /// Bytes of one element.
