@@ -107,5 +107,9 @@ class CompilationError(FieldstoneError, RuntimeError):
     """The code generator or LLVM failed; a defect of fieldstone."""
 
 
+class TransferWarning(UserWarning):
+    """Warning that data is copied between host and device for a call."""
+
+
 class LayoutWarning(UserWarning):
     """An array lies in memory such that a stencil runs slowly on it."""

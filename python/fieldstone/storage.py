@@ -23,12 +23,28 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, SupportsIndex, TypeAlias, TypedDict, Unpack
 
 from fieldstone import _core
-from fieldstone._core import CPUStorage, Storage
+from fieldstone._core import (
+    CPUStorage,
+    CUDAManagedGPUStorage,
+    GPUStorage,
+    SimulatedArray,
+    SoftwareManagedGPUStorage,
+    Storage,
+    SyncState,
+)
 
 __all__ = [
     "CPUStorage",
+    "CUDAManagedGPUStorage",
+    "CUDASyncedGPUStorage",
+    "CudaManagedGPUStorage",
+    "GPUStorage",
+    "GT4PySyncedGPUStorage",
     "Parameters",
+    "SimulatedArray",
+    "SoftwareManagedGPUStorage",
     "Storage",
+    "SyncState",
     "as_storage",
     "asstorage",
     "empty",
@@ -42,6 +58,11 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+# The same classes by the other names that GDP 3 has for them.
+GT4PySyncedGPUStorage = SoftwareManagedGPUStorage
+CUDASyncedGPUStorage = CUDAManagedGPUStorage
+CudaManagedGPUStorage = CUDAManagedGPUStorage
 
 Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 Dims: TypeAlias = str | Sequence[str]
@@ -271,8 +292,10 @@ def as_storage(
         Needed without data; if given with it, it must be that of the data.
     dtype : dtype_like, optional
         Type of the elements; if given with data, it must be that of the data. Fallback: float64.
-    device_data, sync_state
-        For storages with a device copy, which this version does not have.
+    device_data : array_like, optional
+        Memory of a device.
+    sync_state : SyncState, optional
+        Which of `data` and `device_data` is newer; both are equal if it is not given.
     **parameters
         See `Parameters`.
 
@@ -309,8 +332,10 @@ def storage(
         Type of the elements; that of `data` if not given.
     copy : bool, default True
         If false, the same as `as_storage`.
-    device_data, sync_state
-        For storages with a device copy, which this version does not have.
+    device_data : array_like, optional
+        Memory of a device.
+    sync_state : SyncState, optional
+        Which of `data` and `device_data` is newer; both are equal if it is not given.
     **parameters
         See `Parameters`.
     """

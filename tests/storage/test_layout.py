@@ -238,7 +238,7 @@ class TestPresetsOfOnesOwn:
             ("test: x", 3, {}, errors.ArgumentTypeError, "order: expected labels such as"),
             ("test: x", "C", {"alignment_size": 0}, errors.ArgumentValueError, "alignment_size: the number of bytes"),
             ("test: x", "C", {"alignment_size": 8.0}, errors.ArgumentTypeError, "alignment_size: expected an integer"),
-            ("test: x", "C", {"device": "tpu"}, errors.ArgumentValueError, "device: expected None, 'cpu' or 'gpu'"),
+            ("test: x", "C", {"device": "tpu"}, errors.ArgumentValueError, "device: expected None, 'cpu', 'gpu'"),
         ],
     )
     def test_wrong_ones_are_refused(

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use super::element::data_type;
 use super::{Found, Hooks};
 use crate::errors::raise;
+use crate::storage::Tracked;
 
 /// Most dimensions an argument may have: three of the grid and the data dimensions.
 pub const MAX_RANK: usize = 8;
@@ -60,6 +61,8 @@ pub struct Description<'py> {
     pub origin: Option<Numbers>,
     /// Whom to tell of the access.
     pub hooks: Option<Box<Hooks<'py>>>,
+    /// What is to be made current before the access.
+    pub tracked: Option<Box<Tracked>>,
     /// Object made on the way that owns the memory.
     pub keep: Option<Bound<'py, PyAny>>,
 }
@@ -104,6 +107,7 @@ impl<'py> Description<'py> {
             halo: known.halo.map(|halo| padded(halo, (0, 0))),
             origin: known.origin,
             hooks: None,
+            tracked: None,
             keep: None,
         })
     }

@@ -15,7 +15,8 @@ impl Stencil {
         domain: [usize; 3],
         run: impl FnOnce() -> PyResult<()>,
     ) -> PyResult<()> {
-        if operands.iter().all(|operand| operand.hooks.is_none()) {
+        let silent = |operand: &Operand<'_>| operand.hooks.is_none() && operand.tracked.is_none();
+        if operands.iter().all(silent) {
             return run();
         }
         let mut first_error = None;
@@ -30,8 +31,12 @@ impl Stencil {
             true
         };
         let mut acquired = 0;
-        for operand in operands {
-            if !note(call_hook(operand, |hooks| &hooks.acquire)) {
+        for (field, operand) in self.fields.iter().zip(operands) {
+            let current = match &operand.tracked {
+                Some(tracked) => tracked.acquire(py, field.writes && !domain.contains(&0)),
+                None => Ok(()),
+            };
+            if !note(current.and_then(|()| call_hook(operand, |hooks| &hooks.acquire))) {
                 break;
             }
             acquired += 1;
@@ -40,6 +45,9 @@ impl Stencil {
             for (field, operand) in self.fields.iter().zip(operands) {
                 if field.writes {
                     note(call_hook(operand, |hooks| &hooks.touch));
+                    if let Some(tracked) = &operand.tracked {
+                        note(tracked.touch(py));
+                    }
                 }
             }
         }

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 
 use crate::errors::raise;
 use crate::interface::{Description, Hooks};
+use crate::storage::Tracked;
 
 /// An array argument, along I, J, K.
 pub struct Operand<'py> {
@@ -20,6 +21,8 @@ pub struct Operand<'py> {
     pub array: Array,
     /// Whom to tell of the access.
     pub hooks: Option<Box<Hooks<'py>>>,
+    /// What is to be made current before the access.
+    pub tracked: Option<Box<Tracked>>,
     /// Owner of the memory, if it is not the argument.
     _keep: Option<Bound<'py, PyAny>>,
 }
@@ -32,6 +35,7 @@ impl Operand<'_> {
             strides: [0; 3],
             array: Array::ABSENT,
             hooks: None,
+            tracked: None,
             _keep: None,
         }
     }
@@ -146,6 +150,7 @@ pub fn permute<'py>(
         operand.array.origin = Some(own_origin(py, field, axis_of, given.as_slice())?);
     }
     operand.hooks = description.hooks;
+    operand.tracked = description.tracked;
     operand._keep = description.keep;
     Ok(operand)
 }

@@ -1,13 +1,16 @@
 //! Attributes and methods of a storage.
 
 use numpy::PyArrayDescr;
+use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
-use fieldstone_storage::Dim;
+use fieldstone_device::Stream;
+use fieldstone_storage::{Dim, Side};
 
 use super::axes::Points;
-use super::{CpuStorage, Storage, memory, parameters, resolve};
+use super::place::{Place, no_buffer, transferred};
+use super::{Storage, SyncState, memory, parameters, resolve};
 use crate::array;
 use crate::errors::raise;
 
@@ -143,33 +146,58 @@ impl Storage {
         PyTuple::new(py, self.origin())
     }
 
-    /// Identifier of the device that holds a device copy; ``None`` without one.
+    /// Identifier of the device that holds a device copy: ``"gpu"``, or ``("gpu", n)`` for another than the first; ``None``
+    /// without one.
     #[getter]
-    fn device(&self) -> Option<&'static str> {
-        None
+    fn device<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(accelerator) = self.place.accelerator() else {
+            return Ok(None);
+        };
+        let device = match accelerator.id().index {
+            0 => PyString::new(py, "gpu").into_any(),
+            index => ("gpu", index).into_pyobject(py)?.into_any(),
+        };
+        Ok(Some(device))
     }
 
     /// Whether there is a device copy.
     #[getter]
     fn gpu(&self) -> bool {
-        false
+        self.place.has(Side::Device)
     }
 
-    /// The host memory, as ``numpy.ndarray.data`` is.
+    /// The host memory, as ``numpy.ndarray.data`` is; ``None`` without any.
     #[getter]
-    fn data<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        Storage::array(slf)?.getattr("data")
+    fn data<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if !slf.borrow().place.has(Side::Host) {
+            return Ok(None);
+        }
+        Storage::exported(slf)?.getattr("data").map(Some)
     }
 
-    /// The device memory; ``None`` without any.
+    /// The device memory, as ``cupy.ndarray.data`` is; ``None`` without any.
     #[getter]
-    fn device_data(&self) -> Option<()> {
-        None
+    fn device_data<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if !slf.borrow().place.has(Side::Device) {
+            return Ok(None);
+        }
+        Storage::exported_on_device(slf)?.getattr("data").map(Some)
+    }
+
+    /// Which of the two copies is current, shared by all views.
+    #[getter(sync_state)]
+    fn shared_state(&self, py: Python<'_>) -> PyResult<Py<SyncState>> {
+        match &self.place {
+            Place::Pair { state, .. } => Ok(state.clone_ref(py)),
+            _ => Err(PyAttributeError::new_err(
+                "only a storage with two copies (SoftwareManagedGPUStorage) has a sync_state",
+            )),
+        }
     }
 
     /// The compute domain: a view without the halo.
     #[getter]
-    fn domain_view<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, CpuStorage>> {
+    fn domain_view<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Storage>> {
         let mut offset = 0;
         let mut parts = Vec::with_capacity(self.view.ndim());
         for (axis, &(lower, upper)) in self.axes.halo.iter().enumerate() {
@@ -193,7 +221,7 @@ impl Storage {
 
     /// The storage with its axes reversed.
     #[getter(T)]
-    fn reversed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, CpuStorage>> {
+    fn reversed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Storage>> {
         self.transposed(py, (0..self.view.shape().len()).rev().collect())
     }
 
@@ -203,7 +231,7 @@ impl Storage {
         &self,
         py: Python<'py>,
         axes: &Bound<'py, PyTuple>,
-    ) -> PyResult<Bound<'py, CpuStorage>> {
+    ) -> PyResult<Bound<'py, Storage>> {
         let order = match axes.len() {
             0 => None,
             1 => {
@@ -225,11 +253,11 @@ impl Storage {
     }
 
     /// A new storage with the same parameters and a copy of the values.
-    fn copy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, CpuStorage>> {
+    fn copy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Storage>> {
         self.duplicate(py)?.into_object(py)
     }
 
-    fn __copy__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, CpuStorage>> {
+    fn __copy__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Storage>> {
         self.copy(py)
     }
 
@@ -237,7 +265,7 @@ impl Storage {
     fn __deepcopy__<'py>(
         slf: &Bound<'py, Self>,
         memo: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, CpuStorage>> {
+    ) -> PyResult<Bound<'py, Storage>> {
         let copy = slf.borrow().copy(slf.py())?;
         if let Some(memo) = memo {
             memo.set_item(slf.as_ptr().addr(), &copy)?;
@@ -245,56 +273,90 @@ impl Storage {
         Ok(copy)
     }
 
-    /// The memory as a NumPy array, without a copy.
+    /// The host memory as a NumPy array, without a copy.
     fn to_numpy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        Self::array(slf)
+        Self::exported(slf)
     }
 
-    /// The memory as an array of the library for where it is, without a copy.
+    /// The device memory as an array of its library if there is any, else the host memory as a NumPy array; without a copy.
     fn to_ndarray<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        Self::array(slf)
+        if slf.borrow().place.has(Side::Device) {
+            return Self::exported_on_device(slf);
+        }
+        Self::exported(slf)
     }
 
-    /// The device memory as a CuPy array.
-    fn to_cupy(&self, py: Python<'_>) -> PyResult<()> {
+    /// The device memory as a CuPy array, without a copy; that of a simulated device as a `SimulatedArray`.
+    fn to_cupy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        if slf.borrow().place.has(Side::Device) {
+            return Self::exported_on_device(slf);
+        }
         let message = "the storage has no buffer on a device; to_numpy() gives its host memory";
-        Err(raise(py, "GTNoSuchBufferError", message))
+        Err(no_buffer(slf.py(), message.to_owned()))
     }
 
     /// Copies the host memory to the device if it is newer; does nothing where there is one copy only.
     #[pyo3(signature = (*, force=false))]
-    fn host_to_device(&self, force: bool) {
-        let _ = force;
+    fn host_to_device(&self, py: Python<'_>, force: bool) -> PyResult<()> {
+        self.bring_to(py, Side::Device, force)
     }
 
     /// Copies the device memory to the host if it is newer; does nothing where there is one copy only.
     #[pyo3(signature = (*, force=false))]
-    fn device_to_host(&self, force: bool) {
-        let _ = force;
+    fn device_to_host(&self, py: Python<'_>, force: bool) -> PyResult<()> {
+        self.bring_to(py, Side::Host, force)
     }
 
-    /// Makes host and device memory equal; does nothing where there is one copy only.
-    fn synchronize(&self) {}
+    /// Makes host and device memory equal; where there is one copy only, waits for the device.
+    fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
+        let waited = py.detach(|| match &self.place {
+            Place::Pair { pair, .. } => pair.synchronize(),
+            Place::Device(accelerator) | Place::Managed(accelerator) => {
+                Ok(accelerator.synchronize(Stream::DEFAULT)?)
+            }
+            Place::Host => Ok(()),
+        });
+        transferred(py, waited)
+    }
 
     /// Marks the device memory as newer; does nothing where there is one copy only.
-    fn set_device_modified(&self) {}
+    fn set_device_modified(&self) {
+        self.declare(Some(Side::Device));
+    }
 
     /// Marks the host memory as newer; does nothing where there is one copy only.
-    fn set_host_modified(&self) {}
+    fn set_host_modified(&self) {
+        self.declare(Some(Side::Host));
+    }
 
     /// Marks host and device memory as equal; does nothing where there is one copy only.
-    fn set_synchronized(&self) {}
+    fn set_synchronized(&self) {
+        self.declare(None);
+    }
 
     /// Marks host and device memory as equal; does nothing where there is one copy only.
-    fn set_device_synchronized(&self) {}
+    fn set_device_synchronized(&self) {
+        self.declare(None);
+    }
 }
 
 impl Storage {
-    fn transposed<'py>(
-        &self,
-        py: Python<'py>,
-        order: Vec<usize>,
-    ) -> PyResult<Bound<'py, CpuStorage>> {
+    fn bring_to(&self, py: Python<'_>, side: Side, force: bool) -> PyResult<()> {
+        match &self.place {
+            Place::Pair { pair, .. } => transferred(py, py.detach(|| pair.bring_to(side, force))),
+            _ => Ok(()),
+        }
+    }
+
+    fn declare(&self, ahead: Option<Side>) {
+        if let Place::Pair { pair, .. } = &self.place {
+            pair.sync().declare(ahead);
+        }
+    }
+}
+
+impl Storage {
+    fn transposed<'py>(&self, py: Python<'py>, order: Vec<usize>) -> PyResult<Bound<'py, Storage>> {
         let view = self
             .view
             .transpose(&order)

@@ -1,14 +1,18 @@
 //! Making storages: allocated and filled, like another, copied from data, or wrapped around it.
 
-use fieldstone_storage::{Spec, View};
-use numpy::{PyArrayDescr, PyArrayDescrMethods};
+use fieldstone_device::{Contents as Fresh, DeviceError, Memory};
+use fieldstone_storage::{Allocation, Pair, Side, Spec, View};
+use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use super::assign::{self, Elements};
 use super::foreign::Foreign;
 use super::parameters::{self, Accepted, Alignment, Parameters, element};
-use super::resolve::{Resolved, resolve};
-use super::{CpuStorage, Storage, memory};
+use super::place::Place;
+use super::resolve::{Location, Resolved, resolve};
+use super::{Storage, SyncState, memory, sync_state, wrapping};
+use crate::array::{exception, view_of};
 use crate::errors::raise;
 use crate::interface::Purpose;
 
@@ -31,7 +35,7 @@ impl Storage {
         copy: bool,
         sync_state: Option<&Bound<'py, PyAny>>,
         parameters: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, CpuStorage>> {
+    ) -> PyResult<Bound<'py, Storage>> {
         let none = PyDict::new(py);
         storage(
             py,
@@ -55,7 +59,7 @@ fn allocate<'py>(
     dtype: Option<&Bound<'py, PyAny>>,
     fill_value: Option<&Bound<'py, PyAny>>,
     keywords: &Bound<'py, PyDict>,
-) -> PyResult<Bound<'py, CpuStorage>> {
+) -> PyResult<Bound<'py, Storage>> {
     new(
         py,
         &Accepted::storages(function),
@@ -77,7 +81,7 @@ fn allocate_like<'py>(
     dtype: Option<&Bound<'py, PyAny>>,
     fill_value: Option<&Bound<'py, PyAny>>,
     keywords: &Bound<'py, PyDict>,
-) -> PyResult<Bound<'py, CpuStorage>> {
+) -> PyResult<Bound<'py, Storage>> {
     new(
         py,
         &Accepted::storages(function),
@@ -110,10 +114,7 @@ fn allocate_array<'py>(
         fill_value,
         keywords,
     )?;
-    storage
-        .into_object(py)?
-        .into_super()
-        .call_method0("to_numpy")
+    storage.into_object(py)?.call_method0("to_ndarray")
 }
 
 /// A NumPy array of a new allocation with the values of `data`.
@@ -126,10 +127,7 @@ fn copy_to_array<'py>(
     keywords: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let storage = copied(py, &Accepted::arrays(function), data, dtype, keywords)?;
-    storage
-        .into_object(py)?
-        .into_super()
-        .call_method0("to_numpy")
+    storage.into_object(py)?.call_method0("to_ndarray")
 }
 
 /// The value to fill with, which has two names.
@@ -167,28 +165,35 @@ fn storage<'py>(
     copy: bool,
     sync_state: Option<&Bound<'py, PyAny>>,
     keywords: &Bound<'py, PyDict>,
-) -> PyResult<Bound<'py, CpuStorage>> {
-    for (name, value) in [("device_data", device_data), ("sync_state", sync_state)] {
-        if value.is_some() {
-            let message = format!(
-                "{name}: this version of fieldstone supports no device, host memory only; pass host memory as data"
-            );
-            return Err(raise(py, "DeviceError", message));
-        }
-    }
+) -> PyResult<Bound<'py, Storage>> {
     let accepted = Accepted::storages(function);
-    match (data, copy) {
-        (Some(data), true) => copied(py, &accepted, data, dtype, keywords)?.into_object(py),
-        (Some(data), false) => wrapped(py, &accepted, data, dtype, keywords)?.into_object(py),
-        (None, false) => new(py, &accepted, None, None, dtype, None, keywords)?.into_object(py),
-        (None, true) => {
+    let state = sync_state.map(sync_state::given).transpose()?;
+    match (data, device_data, copy) {
+        (None, None, false) => new(py, &accepted, None, None, dtype, None, keywords)?,
+        (None, None, true) => {
             let message = format!(
                 "data: {function}() has nothing to copy; give data, or allocate with empty(shape) or copy=False and a \
                  shape"
             );
-            Err(raise(py, "ArgumentValueError", message))
+            return Err(raise(py, "ArgumentValueError", message));
+        }
+        (Some(data), None, true) => copied(py, &accepted, data, dtype, keywords)?,
+        (None, Some(data), true) => copied(py, &accepted, data, dtype, keywords)?,
+        (Some(data), Some(device_data), true) => {
+            // One of them is current, and both in the end.
+            let newer = state.as_ref().and_then(|state| state.get().shared().ahead());
+            let data = if newer == Some(Side::Device) { device_data } else { data };
+            copied(py, &accepted, data, dtype, keywords)?
+        }
+        (Some(data), None, false) => wrapped(py, &accepted, ("data", data), None, state, dtype, keywords)?,
+        (None, Some(data), false) => {
+            wrapped(py, &accepted, ("device_data", data), None, state, dtype, keywords)?
+        }
+        (Some(data), Some(device_data), false) => {
+            wrapped(py, &accepted, ("data", data), Some(device_data), state, dtype, keywords)?
         }
     }
+    .into_object(py)
 }
 
 fn new<'py>(
@@ -242,18 +247,30 @@ fn copied<'py>(
     let parameters = Parameters::read(py, accepted, keywords)?;
     let source = Foreign::of(data, "data", parameters.dims.as_deref(), Purpose::Copy)?;
     let resolved = resolve(py, &parameters, scalar_element(dtype)?, Some(&source))?;
-    resolved.holding(py, &source.view, &source.dtype)
+    resolved.holding(py, &source.elements())
 }
 
 fn wrapped<'py>(
     py: Python<'py>,
     accepted: &Accepted<'_>,
-    data: &Bound<'py, PyAny>,
+    (name, data): (&str, &Bound<'py, PyAny>),
+    device_data: Option<&Bound<'py, PyAny>>,
+    state: Option<Py<SyncState>>,
     dtype: Option<&Bound<'py, PyAny>>,
     keywords: &Bound<'py, PyDict>,
 ) -> PyResult<Storage> {
     let parameters = Parameters::read(py, accepted, keywords)?;
-    let source = Foreign::of(data, "data", parameters.dims.as_deref(), Purpose::Wrap)?;
+    let source = Foreign::of(data, name, parameters.dims.as_deref(), Purpose::Wrap)?;
+    let beside = device_data
+        .map(|data| {
+            Foreign::of(
+                data,
+                "device_data",
+                parameters.dims.as_deref(),
+                Purpose::Wrap,
+            )
+        })
+        .transpose()?;
     let resolved = resolve(py, &parameters, scalar_element(dtype)?, Some(&source))?;
     if !resolved.dtype.is_equiv_to(&source.dtype) {
         let message = format!(
@@ -290,14 +307,8 @@ fn wrapped<'py>(
         );
         return Err(raise(py, "ArgumentValueError", message));
     }
-    Ok(Storage {
-        view: source.view,
-        dtype: source.dtype.unbind(),
-        axes: resolved.axes,
-        alignment: if aligned { resolved.alignment } else { 1 },
-        writeable: source.writeable,
-        keeper: source.keeper.map(Bound::unbind),
-    })
+    let alignment = if aligned { resolved.alignment } else { 1 };
+    wrapping::storage(py, name, source, beside, state, resolved, alignment)
 }
 
 /// The type asked for where the shape is that of the data.
@@ -323,6 +334,7 @@ fn allocated(py: Python<'_>, resolved: Resolved<'_>, contents: Contents<'_>) -> 
         dtype,
         axes,
         alignment,
+        location,
     } = resolved;
     let spec = Spec {
         shape,
@@ -331,24 +343,64 @@ fn allocated(py: Python<'_>, resolved: Resolved<'_>, contents: Contents<'_>) -> 
         alignment,
         aligned_index: axes.aligned_index.clone(),
     };
-    let view = match contents {
-        Contents::Filled(element) if element.iter().all(|&byte| byte == 0) => {
-            memory::allocate(py, &spec, true)?
-        }
-        Contents::Filled(element) => {
-            let view = memory::allocate(py, &spec, false)?;
-            memory::fill(py, &view, element)?;
-            view
-        }
-        Contents::Undefined => memory::allocate(py, &spec, false)?,
+    let zeroed =
+        matches!(contents, Contents::Filled(element) if element.iter().all(|&byte| byte == 0));
+    let (view, place) = match location {
+        Location::Host => (memory::allocate(py, &spec, zeroed)?, Place::Host),
+        elsewhere => placed(py, &spec, elsewhere, zeroed)?,
     };
-    Ok(Storage {
+    let storage = Storage {
         view,
         dtype: dtype.unbind(),
         axes,
         alignment,
         writeable: true,
         keeper: None,
+        place,
+    };
+    if let Contents::Filled(element) = contents
+        && !zeroed
+    {
+        assign::fill(py, &storage.elements(py), element)?;
+    }
+    Ok(storage)
+}
+
+/// New memory that is not on the host only.
+fn placed(
+    py: Python<'_>,
+    spec: &Spec,
+    location: Location,
+    zeroed: bool,
+) -> PyResult<(View, Place)> {
+    let contents = if zeroed {
+        Fresh::Zeroed
+    } else {
+        Fresh::Uninitialised
+    };
+    let by = |allocate: &dyn Fn(usize, usize) -> Result<Box<dyn Memory>, DeviceError>| {
+        Allocation::by(spec, allocate)
+            .map(|(_, view)| view)
+            .map_err(|error| exception(py, &error))
+    };
+    Ok(match location {
+        Location::Host => (memory::allocate(py, spec, zeroed)?, Place::Host),
+        Location::Device(accelerator) => {
+            let view = by(&|bytes, alignment| accelerator.allocate(bytes, alignment, contents))?;
+            (view, Place::Device(accelerator))
+        }
+        Location::Both(accelerator) => {
+            let view =
+                by(&|bytes, alignment| accelerator.allocate_pinned(bytes, alignment, contents))?;
+            let pair = Pair::of_new(&view, accelerator, contents, spec.alignment)
+                .map_err(|error| exception(py, &error))?;
+            (view, Place::of_pair(py, pair, None)?)
+        }
+        Location::Managed(accelerator) => {
+            let view =
+                by(&|bytes, alignment| accelerator.allocate_managed(bytes, alignment, contents))?;
+            (view, Place::Managed(accelerator))
+        }
     })
 }
 
@@ -358,15 +410,20 @@ impl Resolved<'_> {
         allocated(py, self, Contents::Undefined)
     }
 
-    /// A storage of these parameters with the values of memory of the same shape.
-    pub fn holding<'py>(
-        self,
-        py: Python<'py>,
-        view: &View,
-        dtype: &Bound<'py, PyArrayDescr>,
-    ) -> PyResult<Storage> {
+    /// A storage of these parameters with the values of a NumPy array of the same shape.
+    pub fn holding_array<'py>(self, array: &Bound<'py, PyUntypedArray>) -> PyResult<Storage> {
+        let elements = Elements {
+            view: &view_of(array)?,
+            dtype: &array.dtype(),
+            place: &Place::Host,
+        };
+        self.holding(array.py(), &elements)
+    }
+
+    /// A storage of these parameters with the values of elements of the same shape.
+    pub fn holding(self, py: Python<'_>, elements: &Elements<'_, '_>) -> PyResult<Storage> {
         let storage = self.allocated(py)?;
-        memory::assign(view, dtype, &storage.view, storage.dtype.bind(py))?;
+        assign::assign(py, elements, &storage.elements(py))?;
         Ok(storage)
     }
 }
@@ -383,6 +440,15 @@ fn follows(view: &View, layout: &[usize]) -> bool {
 }
 
 impl Storage {
+    /// The elements, to be read or written.
+    pub(super) fn elements<'a, 'py>(&'a self, py: Python<'py>) -> Elements<'a, 'py> {
+        Elements {
+            view: &self.view,
+            dtype: self.dtype.bind(py),
+            place: &self.place,
+        }
+    }
+
     /// New memory with the same parameters and values.
     pub(super) fn duplicate(&self, py: Python<'_>) -> PyResult<Self> {
         let resolved = Resolved {
@@ -390,11 +456,9 @@ impl Storage {
             dtype: self.dtype.bind(py).clone(),
             axes: self.axes.clone(),
             alignment: self.alignment,
+            location: Location::of(&self.place),
         };
-        let copy = resolved.allocated(py)?;
-        let dtype: &Bound<'_, PyArrayDescr> = self.dtype.bind(py);
-        memory::assign(&self.view, dtype, &copy.view, dtype)?;
-        Ok(copy)
+        resolved.holding(py, &self.elements(py))
     }
 }
 

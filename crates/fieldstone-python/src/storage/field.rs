@@ -5,7 +5,7 @@ use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::Storage;
+use super::{Place, Storage, Tracked};
 use crate::interface::{self, Description, Known, Numbers, Purpose, Request};
 
 /// Describes the memory of an argument called `name`, without a copy.
@@ -37,9 +37,14 @@ impl Storage {
         let origin = self
             .explicit_origin()
             .map(|origin| Numbers::new(origin.iter().map(|&index| index as isize)));
-        Description::of_memory(
+        let tracked = match self.place() {
+            Place::Host => None,
+            _ => Tracked::of(self, py, name)?.map(Box::new),
+        };
+        let host = tracked.as_deref().and_then(Tracked::host);
+        let mut description = Description::of_memory(
             name,
-            self.view.pointer(),
+            host.unwrap_or(&self.view).pointer(),
             self.view.shape(),
             self.view.strides(),
             self.dtype.bind(py),
@@ -49,7 +54,9 @@ impl Storage {
                 halo: Some(self.halo()),
                 origin,
             },
-        )
+        )?;
+        description.tracked = tracked;
+        Ok(description)
     }
 }
 

@@ -6,8 +6,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::Storage;
+use super::assign::Elements;
 use super::axes::{self, Axes};
+use super::device_array::SimulatedArray;
 use super::parameters::check_dtype;
+use super::place::Place;
 use crate::array;
 use crate::errors::raise;
 use crate::interface::{self, Found, Purpose, Request, is_data_array, type_name};
@@ -22,6 +25,8 @@ pub struct Foreign<'py> {
     pub axes: Axes,
     /// In bytes, as far as the object says.
     pub alignment: usize,
+    /// Where the memory is.
+    pub place: Place,
     /// Labels that are not among I, J, K and data dimensions, and the error that says so.
     unknown_dims: Option<PyErr>,
 }
@@ -36,6 +41,9 @@ impl<'py> Foreign<'py> {
     ) -> PyResult<Self> {
         if let Ok(storage) = object.cast::<Storage>() {
             return Ok(Self::of_storage(storage));
+        }
+        if let Ok(array) = object.cast::<SimulatedArray>() {
+            return Ok(Self::of_storage(array.get().elements().bind(object.py())));
         }
         if let Ok(array) = object.cast_exact::<PyUntypedArray>() {
             return Self::of_array(array, name, purpose);
@@ -60,6 +68,20 @@ impl<'py> Foreign<'py> {
         }
     }
 
+    /// The elements, to be read.
+    pub fn elements(&self) -> Elements<'_, 'py> {
+        Elements {
+            view: &self.view,
+            dtype: &self.dtype,
+            place: &self.place,
+        }
+    }
+
+    /// The elements in host memory, current: a copy of those that are on a device only.
+    pub fn on_host(&self, py: Python<'py>) -> PyResult<View> {
+        self.elements().on_host(py)
+    }
+
     fn of_storage(storage: &Bound<'py, Storage>) -> Self {
         let py = storage.py();
         let storage = storage.borrow();
@@ -73,6 +95,7 @@ impl<'py> Foreign<'py> {
                 .map(|keeper| keeper.bind(py).clone()),
             axes: storage.axes.clone(),
             alignment: storage.alignment,
+            place: storage.place.clone_ref(py),
             unknown_dims: None,
         }
     }
@@ -105,6 +128,7 @@ impl<'py> Foreign<'py> {
             },
             view,
             alignment: 1,
+            place: Place::Host,
             unknown_dims: None,
         })
     }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use fieldstone_storage::{Dim, PerAxis, View};
+use fieldstone_storage::{Access, Dim, PerAxis, Side, View};
 use numpy::{PyArrayDescrMethods, PyUntypedArray};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
@@ -13,7 +13,9 @@ use pyo3::types::{PyBool, PyEllipsis, PyFloat, PyInt, PySlice, PyTuple};
 
 use super::axes::{self, Axes, Points, Taken};
 use super::foreign::Foreign;
-use super::{Storage, memory};
+use super::place::Place;
+use super::resolve::{Location, Resolved};
+use super::{Storage, assign, memory};
 use crate::array;
 use crate::errors::raise;
 use crate::interface::Purpose;
@@ -55,12 +57,11 @@ impl Storage {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         let Some(entries) = basic(key)? else {
-            return Storage::array(slf)?.get_item(with_arrays(key)?);
+            return Self::selected(slf, with_arrays(key)?);
         };
         let this = slf.borrow();
         if let Some(element) = this.element(&entries)? {
-            // SAFETY: the address of an element of memory that the storage keeps alive.
-            return unsafe { memory::scalar_at(element, this.dtype.bind(py)) };
+            return this.scalar(py, element);
         }
         let (view, axes) = this.select(py, &entries)?;
         Ok(this.with_view(py, view, axes).into_object(py)?.into_any())
@@ -79,15 +80,19 @@ impl Storage {
             return Err(raise(py, "ReadOnlyError", message));
         }
         let Some(entries) = basic(key)? else {
-            return Storage::array(slf)?.set_item(with_arrays(key)?, with_array(value)?);
+            return Self::scatter(slf, with_arrays(key)?, value);
         };
         if is_scalar(value)?
             && let Some(element) = this.element(&entries)?
         {
             let bytes = memory::element_of(value, this.dtype.bind(py), "value")?;
-            // SAFETY: the address of an element of this many bytes, in memory that the storage keeps alive.
-            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), element, bytes.len()) };
-            return Ok(());
+            if let Place::Host = this.place {
+                // SAFETY: the address of an element of this many bytes, in memory that the storage keeps alive.
+                unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), element, bytes.len()) };
+                return Ok(());
+            }
+            let one = this.one(element)?;
+            return assign::fill(py, &this.elements(py).part(&one), &bytes);
         }
         let (view, axes) = this.select(py, &entries)?;
         this.store(py, &view, &axes, value)
@@ -144,12 +149,111 @@ fn with_arrays<'py>(key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 /// A storage as the NumPy array of its memory; anything else as it is.
 fn with_array<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     match object.cast::<Storage>() {
-        Ok(storage) => Storage::array(storage),
+        Ok(storage) => Storage::computed_on(storage, Access::Read),
         Err(_) => Ok(object.clone()),
     }
 }
 
 impl Storage {
+    /// The array to be indexed with arrays: on the host, or on the device if it is nowhere else.
+    fn computed_on<'py>(slf: &Bound<'py, Self>, access: Access) -> PyResult<Bound<'py, PyAny>> {
+        if slf.borrow().place.has(Side::Host) {
+            return Self::array(slf, access);
+        }
+        Self::kernel_array(slf, access)
+    }
+
+    /// The values at the elements that an advanced key selects, as an array of the library for where they are.
+    fn selected<'py>(
+        slf: &Bound<'py, Self>,
+        key: Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let values = Self::computed_on(slf, Access::Read)?.get_item(key)?;
+        let this = slf.borrow();
+        match (&this.place, values.cast::<PyUntypedArray>()) {
+            (Place::Device(_), Ok(values)) => this.shown_there(values),
+            _ => Ok(values),
+        }
+    }
+
+    /// What the kernels of this storage's device computed, as an array there.
+    fn shown_there<'py>(&self, values: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyAny>> {
+        let py = values.py();
+        let values = Foreign::of(values.as_any(), "values", None, Purpose::Copy)?;
+        let storage = Resolved {
+            shape: values.view.shape().to_vec(),
+            dtype: values.dtype.clone(),
+            axes: values.axes.clone(),
+            alignment: 1,
+            location: Location::of(&self.place),
+        }
+        .allocated(py)?;
+        let Some(accelerator) = self.place.accelerator() else {
+            return Ok(py.None().into_bound(py));
+        };
+        let pointer = storage.view.pointer();
+        let here = accelerator.reachable(pointer).unwrap_or(pointer);
+        let target = storage.view.at_address(here, None);
+        memory::assign(&values.view, &values.dtype, &target, &values.dtype)?;
+        Self::exported_on_device(&storage.into_object(py)?)
+    }
+
+    /// Writes to the elements that an advanced key selects.
+    fn scatter<'py>(
+        slf: &Bound<'py, Self>,
+        key: Bound<'py, PyAny>,
+        value: &Bound<'py, PyAny>,
+    ) -> PyResult<()> {
+        let py = slf.py();
+        let this = slf.borrow();
+        let target = Self::computed_on(slf, Access::ReadWrite)?;
+        let value = match &this.place {
+            Place::Device(_) if !is_scalar(value)? => {
+                let source = Foreign::of(value, "value", None, Purpose::Copy)?;
+                let there = Resolved {
+                    shape: source.view.shape().to_vec(),
+                    dtype: source.dtype.clone(),
+                    axes: source.axes.clone(),
+                    alignment: 1,
+                    location: Location::of(&this.place),
+                };
+                let there = there.holding(py, &source.elements())?.into_object(py)?;
+                Self::kernel_array(&there, Access::Read)?
+            }
+            Place::Device(_) => value.clone(),
+            _ => match value.cast::<Storage>() {
+                Ok(storage) => {
+                    let source = Foreign::of(storage, "value", None, Purpose::Copy)?;
+                    array::array_of(&source.on_host(py)?, &source.dtype, false, value.clone())?
+                }
+                Err(_) => value.clone(),
+            },
+        };
+        target.set_item(key, value)?;
+        this.settle(py, Side::Host)
+    }
+
+    /// The view of the one element at an address.
+    fn one(&self, element: *mut u8) -> PyResult<View> {
+        let owner = self.view.owner().cloned();
+        // SAFETY: an element of this storage.
+        unsafe { View::new(element, Vec::new(), Vec::new(), self.view.itemsize(), owner) }
+            .map_err(|error| PyIndexError::new_err(error.to_string()))
+    }
+
+    /// The element at an address, as a NumPy scalar.
+    fn scalar<'py>(&self, py: Python<'py>, element: *mut u8) -> PyResult<Bound<'py, PyAny>> {
+        let dtype = self.dtype.bind(py);
+        if let Place::Host = self.place {
+            // SAFETY: the address of an element of memory that the storage keeps alive.
+            return unsafe { memory::scalar_at(element, dtype) };
+        }
+        let one = self.one(element)?;
+        let here = self.elements(py).part(&one).on_host(py)?;
+        // SAFETY: as above, or a copy that lives until the end of this function.
+        unsafe { memory::scalar_at(here.pointer(), dtype) }
+    }
+
     /// The address of the one element that a key of integers selects.
     fn element(&self, entries: &[Entry<'_>]) -> PyResult<Option<*mut u8>> {
         if entries.len() != self.view.ndim() {
@@ -269,9 +373,11 @@ impl Storage {
         value: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let dtype = self.dtype.bind(py);
+        let elements = self.elements(py);
+        let target_elements = elements.part(target);
         if is_scalar(value)? {
             let element = memory::element_of(value, dtype, "value")?;
-            return memory::fill(py, target, &element);
+            return assign::fill(py, &target_elements, &element);
         }
         let source = Foreign::of(value, "value", None, Purpose::Copy)?;
         let repeated = |view: &View| match (&axes.dims, source.labels(py)?) {
@@ -279,15 +385,30 @@ impl Storage {
             _ => broadcast(py, view, target.shape()),
         };
         let view = repeated(&source.view)?;
+        let from = source.elements();
         if !view.overlaps(target) {
-            return memory::assign(&view, &source.dtype, target, dtype);
+            return assign::assign(py, &from.part(&view), &target_elements);
         }
         let same = view.pointer() == target.pointer() && view.strides() == target.strides();
         if same && source.dtype.is_equiv_to(dtype) {
             return Ok(());
         }
-        let copy = memory::copy_of(py, &source.view)?;
-        memory::assign(&repeated(&copy)?, &source.dtype, target, dtype)
+        let copy = Resolved {
+            shape: source.view.shape().to_vec(),
+            dtype: source.dtype.clone(),
+            axes: Axes {
+                layout: source.view.layout(),
+                ..source.axes.clone()
+            },
+            alignment: 1,
+            location: Location::of(&source.place),
+        };
+        let copy = copy.holding(py, &from)?;
+        assign::assign(
+            py,
+            &copy.elements(py).part(&repeated(&copy.view)?),
+            &target_elements,
+        )
     }
 }
 

@@ -115,13 +115,25 @@ pub fn assign<'py>(
     Ok(())
 }
 
-/// New memory with the values of `source`.
-pub fn copy_of(py: Python<'_>, source: &View) -> PyResult<View> {
-    let mut spec = Spec::packed(source.shape().to_vec(), source.itemsize());
+/// The elements in host memory of another type.
+pub fn converted<'py>(
+    py: Python<'py>,
+    source: &View,
+    source_dtype: &Bound<'py, PyArrayDescr>,
+    dtype: &Bound<'py, PyArrayDescr>,
+) -> PyResult<View> {
+    let mut spec = Spec::packed(source.shape().to_vec(), dtype.itemsize());
     spec.layout = source.layout();
     let new = allocate(py, &spec, false)?;
-    copy(py, source, &new)?;
+    assign(source, source_dtype, &new, dtype)?;
     Ok(new)
+}
+
+/// One element in memory of its own.
+pub fn copy_of_element(py: Python<'_>, element: &[u8]) -> PyResult<View> {
+    let view = allocate(py, &Spec::packed(Vec::new(), element.len()), false)?;
+    fill(py, &view, element)?;
+    Ok(view)
 }
 
 fn copy(py: Python<'_>, source: &View, destination: &View) -> PyResult<()> {
@@ -201,4 +213,12 @@ pub fn element_of(
         unsafe { std::slice::from_raw_parts(view_of(&array)?.pointer(), dtype.itemsize()) }
             .to_vec(),
     )
+}
+
+/// New host memory of the geometry of a view.
+pub fn like(py: Python<'_>, view: &View) -> PyResult<View> {
+    let bounds = view.bounds();
+    let block = allocate(py, &Spec::packed(Vec::from([bounds.len()]), 1), false)?;
+    let lead = view.pointer().addr() - bounds.start;
+    Ok(view.at_address(block.pointer().wrapping_add(lead), block.owner().cloned()))
 }

@@ -4,19 +4,25 @@
 //! in the data (`foreign`), and allocates or wraps (`creation`). From then on a `Storage` is a strided view of
 //! memory plus what its axes mean (`axes`); `indexing` and `attributes` make further views of it, `protocols`
 //! shows it to other libraries, `field` to stencils and `repr` to people, `ufunc` computes with it.
+mod assign;
 mod attributes;
 mod axes;
 mod creation;
+mod device_array;
 mod field;
 mod foreign;
 mod indexing;
 mod memory;
 mod parameters;
 mod pickling;
+mod place;
 mod protocols;
 mod repr;
 mod resolve;
+mod sync_state;
+mod tracked;
 mod ufunc;
+mod wrapping;
 
 use fieldstone_storage::{Dim, Layout, View};
 use numpy::PyArrayDescr;
@@ -24,7 +30,11 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 
 use self::axes::Axes;
+pub use self::device_array::SimulatedArray;
 pub use self::field::describe;
+pub use self::place::{Handed, Place};
+pub use self::sync_state::SyncState;
+pub use self::tracked::Tracked;
 
 /// An array that knows what its dimensions mean, where its halo is and how it lies in memory.
 ///
@@ -39,11 +49,24 @@ pub struct Storage {
     writeable: bool,
     /// The object whose memory is wrapped; `None` for memory of our own, which `view` keeps alive itself.
     keeper: Option<Py<PyAny>>,
+    place: Place,
 }
 
 /// A storage in host memory.
 #[pyclass(extends = Storage, weakref, name = "CPUStorage", module = "fieldstone.storage")]
 pub struct CpuStorage;
+
+/// A storage in the memory of a device only.
+#[pyclass(extends = Storage, weakref, name = "GPUStorage", module = "fieldstone.storage")]
+pub struct GpuStorage;
+
+/// A storage with a copy in host memory and one on a device, which fieldstone keeps equal.
+#[pyclass(extends = Storage, weakref, name = "SoftwareManagedGPUStorage", module = "fieldstone.storage")]
+pub struct SoftwareManagedGpuStorage;
+
+/// A storage in memory that host and device share, which the driver moves between them.
+#[pyclass(extends = Storage, weakref, name = "CUDAManagedGPUStorage", module = "fieldstone.storage")]
+pub struct CudaManagedGpuStorage;
 
 #[pymethods]
 impl Storage {
@@ -56,11 +79,6 @@ impl Storage {
 }
 
 impl Storage {
-    /// The memory: address, shape and strides in bytes.
-    pub fn view(&self) -> &View {
-        &self.view
-    }
-
     /// Labels of the axes in index order, if the storage has any.
     pub fn dims(&self) -> Option<&[Dim]> {
         self.axes.dims.as_deref()
@@ -105,16 +123,12 @@ impl Storage {
             alignment: self.alignment,
             writeable: self.writeable,
             keeper: self.keeper.as_ref().map(|keeper| keeper.clone_ref(py)),
+            place: self.place.clone_ref(py),
         };
         if !memory::is_aligned(&other.view, &other.axes.aligned_index, other.alignment) {
             other.alignment = 1;
         }
         other
-    }
-
-    /// The Python object of this storage, of the class for where its memory is.
-    fn into_object<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, CpuStorage>> {
-        Bound::new(py, PyClassInitializer::from(self).add_subclass(CpuStorage))
     }
 }
 
@@ -122,6 +136,11 @@ impl Storage {
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Storage>()?;
     module.add_class::<CpuStorage>()?;
+    module.add_class::<GpuStorage>()?;
+    module.add_class::<SoftwareManagedGpuStorage>()?;
+    module.add_class::<CudaManagedGpuStorage>()?;
+    module.add_class::<SyncState>()?;
+    module.add_class::<SimulatedArray>()?;
     ufunc::register(module)?;
     creation::register(module)?;
     field::register(module)?;

@@ -1,5 +1,8 @@
 //! The keyword arguments of the creation functions: their two sets of names, and what values they take.
 
+use std::sync::Arc;
+
+use fieldstone_device::Accelerator;
 use fieldstone_storage::{Dim, Preset, StrideOrder};
 use numpy::{PyArrayDescr, PyArrayDescrMethods};
 use pyo3::prelude::*;
@@ -23,6 +26,7 @@ pub struct Parameters<'py> {
     pub axes_of_three: bool,
     pub halo: Option<Vec<(usize, usize)>>,
     pub layout: Option<LayoutChoice<'py>>,
+    pub managed: Option<Managed>,
     pub shape: Option<Vec<usize>>,
 }
 
@@ -37,10 +41,22 @@ pub enum Alignment {
 }
 
 /// Where a storage keeps its data.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone)]
 pub enum Device {
     Host,
-    Gpu,
+    /// On an accelerator.
+    Gpu(Arc<dyn Accelerator>),
+}
+
+/// Who keeps the copies on host and device equal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Managed {
+    /// Nobody: there is one on the device only.
+    No,
+    /// fieldstone, which keeps two.
+    Software,
+    /// The driver, which moves one.
+    Driver,
 }
 
 /// How the order of strides was given.
@@ -120,7 +136,8 @@ impl<'py> Parameters<'py> {
             let Some(index) = accepted.names.iter().position(known) else {
                 return Err(unknown_keyword(py, accepted, &key));
             };
-            if value.is_none() {
+            // Of `managed` alone, None is a value: nobody keeps copies equal.
+            if value.is_none() && key != "managed" {
                 continue;
             }
             if let Some((_, other)) = given.iter().find(|(seen, _)| *seen == index) {
@@ -160,7 +177,7 @@ impl<'py> Parameters<'py> {
             }
             "halo" => self.halo = Some(halo(&value)?),
             "layout" | "layout_map" => self.layout = Some(layout(value, key)?),
-            "managed" => managed(&value)?,
+            "managed" => self.managed = Some(managed(&value)?),
             "shape" => self.shape = Some(shape(&value)?),
             _ => {
                 return Err(raise(
@@ -429,23 +446,19 @@ fn preset_of(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Preset> {
         .map_err(|error| raise(value.py(), "PresetError", format!("{name}: {error}")))
 }
 
+/// Where to allocate: on the host, or on an accelerator that there is.
 fn device(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Device> {
-    match value.extract::<&str>().ok() {
-        Some("cpu") => Ok(Device::Host),
-        Some("gpu") => Ok(Device::Gpu),
-        _ => {
-            let message = format!(
-                "{name}: expected None, 'cpu' or 'gpu', got {}",
-                shown(value)
-            );
-            Err(raise(value.py(), "ArgumentValueError", message))
-        }
-    }
+    Ok(crate::device::accelerator(name, value)?.map_or(Device::Host, Device::Gpu))
+}
+
+/// The first accelerator.
+pub fn first_device(py: Python<'_>, asked_by: &str) -> PyResult<Device> {
+    device(PyString::new(py, "gpu").as_any(), asked_by)
 }
 
 fn gpu(value: &Bound<'_, PyAny>) -> PyResult<Device> {
     match value.extract::<bool>() {
-        Ok(true) => Ok(Device::Gpu),
+        Ok(true) => first_device(value.py(), "gpu"),
         Ok(false) => Ok(Device::Host),
         Err(_) => {
             let message = format!(
@@ -459,13 +472,13 @@ fn gpu(value: &Bound<'_, PyAny>) -> PyResult<Device> {
 }
 
 /// `managed` says who keeps a host and a device copy equal; host memory alone has nothing to keep equal.
-fn managed(value: &Bound<'_, PyAny>) -> PyResult<()> {
-    let known = match value.cast::<PyBool>() {
-        Ok(flag) => !flag.is_true(),
-        Err(_) => matches!(value.extract::<&str>(), Ok("gt4py" | "cuda")),
-    };
-    if known {
-        return Ok(());
+fn managed(value: &Bound<'_, PyAny>) -> PyResult<Managed> {
+    let is_false = value.cast::<PyBool>().is_ok_and(|flag| !flag.is_true());
+    match value.extract::<&str>() {
+        Ok("gt4py") => return Ok(Managed::Software),
+        Ok("cuda") => return Ok(Managed::Driver),
+        _ if is_false || value.is_none() => return Ok(Managed::No),
+        _ => {}
     }
     let message = format!(
         "managed: expected None, False, 'gt4py' or 'cuda', got {}",
@@ -526,20 +539,6 @@ pub fn check_dtype(dtype: &Bound<'_, PyArrayDescr>, name: &str) -> PyResult<()> 
     Err(raise(dtype.py(), "DTypeError", message))
 }
 
-/// Refuses whatever is not on the host.
-pub fn check_device(py: Python<'_>, device: Device, asked_by: &str) -> PyResult<()> {
-    match device {
-        Device::Host => Ok(()),
-        Device::Gpu => {
-            let message = format!(
-                "{asked_by}: this version of fieldstone supports no device, host memory only; leave it out, or give \
-                 device='cpu' to get host memory"
-            );
-            Err(raise(py, "DeviceError", message))
-        }
-    }
-}
-
 /// The labels as Python objects.
 pub fn dims_tuple<'py>(py: Python<'py>, dims: &[Dim]) -> PyResult<Bound<'py, PyTuple>> {
     PyTuple::new(py, dims.iter().map(Dim::to_string))
@@ -569,12 +568,12 @@ pub fn register_preset(
             StrideOrder::Dims(labels)
         }
     };
-    let at = preset_device.map_or(Ok(Device::Host), |value| device(value, "device"))?;
+    let number = preset_device.map_or(Ok(None), |value| crate::device::number("device", value))?;
     let preset = Preset {
         name: name.to_owned(),
         order,
         alignment: boundary(alignment_size, "alignment_size", "bytes")?,
-        device: if at == Device::Host { "cpu" } else { "gpu" },
+        device: if number.is_none() { "cpu" } else { "gpu" },
     };
     preset
         .register()

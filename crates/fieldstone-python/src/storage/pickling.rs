@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::{CpuStorage, Storage, parameters};
+use super::{Storage, parameters};
 use crate::array;
 
 #[pymethods]
@@ -16,7 +16,7 @@ impl Storage {
         // Without the padding, and so that one buffer holds it all.
         let array = array::numpy(py)?
             .getattr("ascontiguousarray")?
-            .call1((Storage::array(slf)?.call_method1("transpose", (&order,))?,))?
+            .call1((Storage::current_values(slf)?.call_method1("transpose", (&order,))?,))?
             .call_method1(
                 "reshape",
                 (order
@@ -48,7 +48,7 @@ fn restore<'py>(
     values: &Bound<'py, PyAny>,
     order: Vec<usize>,
     parameters: &Bound<'py, PyDict>,
-) -> PyResult<Bound<'py, CpuStorage>> {
+) -> PyResult<Bound<'py, Storage>> {
     let py = values.py();
     let mut inverse = vec![0; order.len()];
     order

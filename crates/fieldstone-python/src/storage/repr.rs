@@ -21,7 +21,7 @@ impl Storage {
 
     fn __format__(slf: &Bound<'_, Self>, specification: &str) -> PyResult<String> {
         if slf.borrow().view.shape().is_empty() {
-            let scalar = Self::array(slf)?.call_method0("item")?;
+            let scalar = Self::current_values(slf)?.call_method0("item")?;
             return scalar
                 .call_method1("__format__", (specification,))?
                 .extract();
@@ -90,7 +90,7 @@ impl Storage {
         )?;
         array::numpy(py)?
             .getattr("array2string")?
-            .call((Self::array(slf)?,), Some(&keywords))?
+            .call((Self::current_values(slf)?,), Some(&keywords))?
             .extract()
     }
 }

@@ -1,12 +1,18 @@
 //! From what the user gave to what is allocated: the preset, then the data or template, then the fallback.
 
+use std::sync::Arc;
+
+use fieldstone_device::Accelerator;
 use fieldstone_storage::{Dim, Layout};
 use numpy::{PyArrayDescr, dtype};
 use pyo3::prelude::*;
 
 use super::axes::{self, Axes};
 use super::foreign::Foreign;
-use super::parameters::{self, Alignment, Device, Element, LayoutChoice, Parameters, check_device};
+use super::parameters::{
+    self, Alignment, Device, Element, LayoutChoice, Managed, Parameters, first_device,
+};
+use super::place::Place;
 use crate::errors::raise;
 
 /// Everything that is to be known of a storage before it exists.
@@ -16,6 +22,28 @@ pub struct Resolved<'py> {
     pub axes: Axes,
     /// In bytes.
     pub alignment: usize,
+    pub location: Location,
+}
+
+/// Where elements are to be.
+#[derive(Clone)]
+pub enum Location {
+    Host,
+    Device(Arc<dyn Accelerator>),
+    Both(Arc<dyn Accelerator>),
+    Managed(Arc<dyn Accelerator>),
+}
+
+impl Location {
+    /// Where the elements of a storage are.
+    pub fn of(place: &Place) -> Self {
+        match place {
+            Place::Host => Self::Host,
+            Place::Device(accelerator) => Self::Device(Arc::clone(accelerator)),
+            Place::Pair { pair, .. } => Self::Both(Arc::clone(pair.accelerator())),
+            Place::Managed(accelerator) => Self::Managed(Arc::clone(accelerator)),
+        }
+    }
 }
 
 /// Looks up each parameter; `template` is the data a storage is made from or like.
@@ -25,7 +53,7 @@ pub fn resolve<'py>(
     element: Option<Element<'py>>,
     template: Option<&Foreign<'py>>,
 ) -> PyResult<Resolved<'py>> {
-    check_devices(py, parameters)?;
+    let location = resolve_location(py, parameters, template)?;
     let data_shape = element
         .as_ref()
         .map_or(&[][..], |element| &element.data_shape)
@@ -120,6 +148,7 @@ pub fn resolve<'py>(
             layout,
         },
         alignment,
+        location,
     })
 }
 
@@ -143,14 +172,40 @@ fn resolve_origin(
     per_axis(py, origin, ndim, "default_origin").map(Some)
 }
 
-fn check_devices(py: Python<'_>, parameters: &Parameters<'_>) -> PyResult<()> {
-    match (parameters.device, &parameters.defaults) {
-        (Some(device), _) => check_device(py, device, "device='gpu'"),
-        (None, Some(preset)) if preset.device != "cpu" => {
-            check_device(py, Device::Gpu, "the preset is for a device")
+fn resolve_location(
+    py: Python<'_>,
+    parameters: &Parameters<'_>,
+    template: Option<&Foreign<'_>>,
+) -> PyResult<Location> {
+    let preset = match &parameters.defaults {
+        // The orders of NumPy say nothing of a device.
+        Some(preset) if matches!(preset.name.as_str(), "C" | "F") => None,
+        Some(preset) => Some(preset.device),
+        None => None,
+    };
+    let own = template.map(|template| Location::of(&template.place));
+    let device = match (&parameters.device, preset, &own) {
+        (Some(Device::Gpu(accelerator)), ..) => Arc::clone(accelerator),
+        (Some(Device::Host), ..) | (None, Some("cpu"), _) => return Ok(Location::Host),
+        (None, None, None | Some(Location::Host)) => return Ok(Location::Host),
+        (None, _, Some(Location::Device(own) | Location::Both(own) | Location::Managed(own))) => {
+            Arc::clone(own)
         }
-        _ => Ok(()),
-    }
+        (None, Some(_), None | Some(Location::Host)) => match first_device(py, "defaults")? {
+            Device::Gpu(accelerator) => accelerator,
+            Device::Host => return Ok(Location::Host),
+        },
+    };
+    let managed = parameters.managed.unwrap_or(match own {
+        Some(Location::Device(_)) => Managed::No,
+        Some(Location::Managed(_)) => Managed::Driver,
+        _ => Managed::Software,
+    });
+    Ok(match managed {
+        Managed::No => Location::Device(device),
+        Managed::Software => Location::Both(device),
+        Managed::Driver => Location::Managed(device),
+    })
 }
 
 fn resolve_shape(

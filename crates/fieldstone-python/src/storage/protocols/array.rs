@@ -1,37 +1,37 @@
 //! NumPy's protocols: `__array__`, `__array_interface__`, `__array_struct__`.
 
+use fieldstone_storage::{Access, Side, View};
 use numpy::{PyArrayDescr, PyArrayDescrMethods};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyAttributeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::super::Storage;
-use crate::array;
 
 impl Storage {
-    /// The memory as a NumPy array that keeps the storage alive.
-    pub fn array<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let this = slf.borrow();
-        array::array_of(
-            &this.view,
-            this.dtype.bind(slf.py()),
-            this.writeable,
-            slf.clone().into_any(),
-        )
-    }
-
-    /// The description of the memory that the array interfaces share.
-    pub(super) fn description<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
-        let py = slf.py();
-        let this = slf.borrow();
+    /// The description of memory that the array interfaces share.
+    pub(super) fn description<'py>(
+        &self,
+        py: Python<'py>,
+        view: &View,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let description = PyDict::new(py);
-        description.set_item("shape", PyTuple::new(py, this.view.shape())?)?;
-        description.set_item("typestr", this.dtype.bind(py).getattr("str")?)?;
-        description.set_item("data", (this.view.pointer().addr(), !this.writeable))?;
-        description.set_item("strides", PyTuple::new(py, this.view.strides())?)?;
+        description.set_item("shape", PyTuple::new(py, view.shape())?)?;
+        description.set_item("typestr", self.dtype.bind(py).getattr("str")?)?;
+        description.set_item("data", (view.pointer().addr(), !self.writeable))?;
+        description.set_item("strides", PyTuple::new(py, view.strides())?)?;
         description.set_item("version", 3)?;
         Ok(description)
+    }
+
+    /// What an address is handed out for: whoever has it may write there.
+    fn handed_out(&self) -> Access {
+        if self.writeable {
+            Access::ReadWrite
+        } else {
+            Access::Read
+        }
     }
 }
 
@@ -49,7 +49,7 @@ impl Storage {
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
-        let array = Self::array(slf)?;
+        let array = Self::exported(slf)?;
         if dtype.is_none() && copy != Some(true) {
             return Ok(array);
         }
@@ -69,15 +69,34 @@ impl Storage {
         array.call_method(intern!(py, "__array__"), (wanted,), Some(&keywords))
     }
 
-    /// The memory in NumPy's array interface, version 3.
+    /// The host memory in NumPy's array interface, version 3. An address that is handed out counts as a write to it.
     #[getter(__array_interface__)]
-    fn array_interface<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
-        Self::description(slf)
+    fn array_interface<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        if !self.place().has(Side::Host) {
+            return Err(PyAttributeError::new_err(
+                "a storage that is on a device only has no __array_interface__",
+            ));
+        }
+        self.description(py, self.host(py, self.handed_out())?)
+    }
+
+    /// The device memory in Numba's array interface, version 3. An address that is handed out counts as a write to it.
+    #[getter(__cuda_array_interface__)]
+    fn cuda_array_interface<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        if !self.place().has(Side::Device) {
+            return Err(PyAttributeError::new_err(
+                "a storage that is in host memory only has no __cuda_array_interface__",
+            ));
+        }
+        let description = self.description(py, &self.on_device(py, self.handed_out())?)?;
+        // Work of ours is on the default stream, which waits for all others.
+        description.set_item("stream", 1)?;
+        Ok(description)
     }
 
     /// The memory in the structure of NumPy's array interface. The capsule keeps it alive.
     #[getter(__array_struct__)]
     fn array_struct<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        Self::array(slf)?.getattr(intern!(slf.py(), "__array_struct__"))
+        Self::exported(slf)?.getattr(intern!(slf.py(), "__array_struct__"))
     }
 }

@@ -2,12 +2,13 @@
 
 use std::ffi::{CString, c_int, c_void};
 
+use fieldstone_storage::Side;
 use numpy::{PyArrayDescr, PyArrayDescrMethods};
 use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-use super::super::Storage;
+use super::super::{Handed, Storage};
 
 #[pymethods]
 impl Storage {
@@ -38,6 +39,8 @@ struct Exported {
     /// Of all elements, without what lies between them.
     bytes: usize,
     readonly: bool,
+    /// What is to live as long where there is another copy.
+    _handed: Option<Py<Handed>>,
 }
 
 impl Exported {
@@ -68,7 +71,14 @@ impl Exported {
                 "the strides of the storage are not those that were asked for",
             ));
         }
+        if !this.place().has(Side::Host) {
+            return Err(PyBufferError::new_err(
+                "the storage has its elements on the device only; to_cupy() gives them there",
+            ));
+        }
+        let handed = Storage::leased(storage, Side::Host)?.map(Bound::unbind);
         Ok(Self {
+            _handed: handed,
             pointer: view.pointer(),
             shape: view
                 .shape()

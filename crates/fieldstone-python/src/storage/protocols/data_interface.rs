@@ -1,9 +1,10 @@
 //! GDP 3's data interface.
 
+use fieldstone_storage::{Side, View};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::super::{Storage, parameters};
+use super::super::{Place, Storage, parameters};
 
 #[pymethods]
 impl Storage {
@@ -11,16 +12,30 @@ impl Storage {
     #[getter(__gt_data_interface__)]
     fn data_interface<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
         let py = slf.py();
-        let host = Self::description(slf)?;
         let this = slf.borrow();
-        if let Some(dims) = this.dims() {
-            host.set_item("dims", parameters::dims_tuple(py, dims)?)?;
-        }
-        host.set_item("halo", PyTuple::new(py, this.halo())?)?;
-        host.set_item("acquire", slf.getattr("device_to_host")?)?;
-        host.set_item("touch", slf.getattr("set_host_modified")?)?;
         let devices = PyDict::new(py);
-        devices.set_item(py.None(), host)?;
+        let described = |view: &View, acquire: &str, touch: &str| {
+            let buffer = this.description(py, view)?;
+            if let Some(dims) = this.dims() {
+                buffer.set_item("dims", parameters::dims_tuple(py, dims)?)?;
+            }
+            buffer.set_item("halo", PyTuple::new(py, this.halo())?)?;
+            buffer.set_item("acquire", slf.getattr(acquire)?)?;
+            buffer.set_item("touch", slf.getattr(touch)?)?;
+            Ok::<_, PyErr>(buffer)
+        };
+        if this.place().has(Side::Host) {
+            let host = described(&this.view, "device_to_host", "set_host_modified")?;
+            devices.set_item(py.None(), host)?;
+        }
+        if this.place().has(Side::Device) {
+            let there = match this.place() {
+                Place::Pair { pair, .. } => pair.on_device(&this.view),
+                _ => this.view.clone(),
+            };
+            let device = described(&there, "host_to_device", "set_device_modified")?;
+            devices.set_item("gpu", device)?;
+        }
         Ok(devices)
     }
 

@@ -1,5 +1,6 @@
 //! DLPack, by which array libraries of all devices exchange memory.
 
+use fieldstone_storage::Side;
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 
@@ -15,7 +16,7 @@ impl Storage {
     /// Without ``max_version`` or with one below 1.0 it is a capsule of the older kind, which cannot say that memory is read-only.
     #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
     fn __dlpack__<'py>(
-        &self,
+        slf: &Bound<'py, Self>,
         py: Python<'py>,
         stream: Option<&Bound<'py, PyAny>>,
         max_version: Option<&Bound<'py, PyAny>>,
@@ -36,12 +37,22 @@ impl Storage {
         if let Some(device) = dl_device {
             check_device(device)?;
         }
+        let this = slf.borrow();
+        if !this.place().has(Side::Host) {
+            return Err(PyBufferError::new_err(
+                "the storage has its elements on the device only; to_cupy() gives them there",
+            ));
+        }
         let copied = if copy == Some(true) {
-            Some(self.duplicate(py)?)
+            Some(this.duplicate(py)?)
         } else {
             None
         };
-        let lent = copied.as_ref().unwrap_or(self);
+        let handed = match &copied {
+            Some(_) => None,
+            None => Storage::leased(slf, Side::Host)?,
+        };
+        let lent = copied.as_ref().unwrap_or(&this);
         if !lent.writeable && !versioned {
             return Err(PyBufferError::new_err(
                 "the storage wraps read-only memory, which only DLPack 1.0 and later can say; ask with max_version=(1, 0), or \
@@ -59,7 +70,10 @@ impl Storage {
             dtype: lent.dtype.bind(py),
             device: dlpack::HOST,
             flags: read_only | is_copied,
-            keeper: lent.keeper.as_ref().map(|keeper| keeper.clone_ref(py)),
+            keeper: match handed {
+                Some(handed) => Some(handed.into_any().unbind()),
+                None => lent.keeper.as_ref().map(|keeper| keeper.clone_ref(py)),
+            },
         };
         if versioned {
             loan.capsule::<Versioned>()

@@ -9,6 +9,7 @@ mod operand;
 mod reduction;
 mod result;
 
+use fieldstone_storage::Access;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
@@ -105,7 +106,7 @@ fn call<'py>(
     {
         let memory = storages
             .iter()
-            .map(|storage| Storage::array(storage.as_super()));
+            .map(|storage| Storage::array(storage, Access::Write));
         keywords.set_item(
             "out",
             PyTuple::new(py, memory.collect::<PyResult<Vec<_>>>()?)?,

@@ -35,7 +35,9 @@ impl<'py> Operand<'py> {
         let array = if is_number {
             None
         } else {
-            Some(Foreign::of(&object, "operand", None, Purpose::Copy)?)
+            let mut array = Foreign::of(&object, "operand", None, Purpose::Copy)?;
+            array.view = array.on_host(py)?;
+            Some(array)
         };
         Ok(Some(Self {
             object,

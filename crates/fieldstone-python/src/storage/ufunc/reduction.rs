@@ -6,12 +6,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
 use super::operand::{Operand, match_condition, operands};
-use crate::array;
 use crate::errors::raise;
 use crate::storage::axes::{Points, Taken};
 use crate::storage::foreign::Foreign;
-use crate::storage::resolve::Resolved;
-use crate::storage::{CpuStorage, axes};
+use crate::storage::resolve::{Location, Resolved};
+use crate::storage::{Storage, axes};
 
 /// `ufunc.reduce`; `None` if one of the operands is to decide itself.
 pub fn reduce<'py>(
@@ -125,7 +124,7 @@ fn reduced<'py>(
     source: &Foreign<'py>,
     gone: &[usize],
     keepdims: bool,
-) -> PyResult<Bound<'py, CpuStorage>> {
+) -> PyResult<Bound<'py, Storage>> {
     let parts: Vec<Taken> = (0..source.view.ndim())
         .filter(|axis| keepdims || !gone.contains(axis))
         .map(|axis| Some((axis, Points::all(source.view.shape()[axis]))))
@@ -143,7 +142,8 @@ fn reduced<'py>(
         dtype: array.dtype(),
         axes,
         alignment: source.alignment,
+        location: Location::Host,
     };
-    let storage = resolved.holding(py, &array::view_of(array)?, &array.dtype())?;
+    let storage = resolved.holding_array(array)?;
     storage.into_object(py)
 }

@@ -7,10 +7,10 @@ use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyTuple};
 
 use super::operand::Operand;
 use crate::array;
-use crate::storage::CpuStorage;
+use crate::storage::Storage;
 use crate::storage::axes::Axes;
 use crate::storage::foreign::Foreign;
-use crate::storage::resolve::Resolved;
+use crate::storage::resolve::{Location, Resolved};
 
 /// The storages to compute into; `None` where NumPy has to find out itself what types and shapes they have.
 pub fn planned<'py>(
@@ -19,7 +19,7 @@ pub fn planned<'py>(
     inputs: &[Operand<'py>],
     arrays: &[Bound<'py, PyAny>],
     dims: Option<&[Dim]>,
-) -> PyResult<Option<Vec<Bound<'py, CpuStorage>>>> {
+) -> PyResult<Option<Vec<Bound<'py, Storage>>>> {
     let shapes = arrays
         .iter()
         .filter_map(|array| array.cast::<PyUntypedArray>().ok());
@@ -94,11 +94,8 @@ pub fn as_storage<'py>(
     let Ok(array) = result.cast::<PyUntypedArray>() else {
         return Ok(result);
     };
-    let storage = parameters(py, array.shape().to_vec(), array.dtype(), dims, inputs)?.holding(
-        py,
-        &array::view_of(array)?,
-        &array.dtype(),
-    )?;
+    let storage = parameters(py, array.shape().to_vec(), array.dtype(), dims, inputs)?
+        .holding_array(array)?;
     Ok(storage.into_object(py)?.into_any())
 }
 
@@ -158,6 +155,7 @@ fn parameters<'py>(
         dtype,
         axes,
         alignment,
+        location: Location::Host,
     })
 }
 

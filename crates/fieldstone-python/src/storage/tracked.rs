@@ -1,0 +1,126 @@
+//! A storage as the argument of a stencil that runs on the host, where it has more than host memory.
+
+use std::ffi::CString;
+use std::sync::Arc;
+
+use fieldstone_device::{Accelerator, Stream};
+use fieldstone_storage::{Access, Pair, Side, View};
+use pyo3::prelude::*;
+
+use super::place::{Place, transferred};
+use super::{Storage, memory};
+
+/// Memory that is to be made current before a stencil runs, and whose writes are to be noted after.
+pub enum Tracked {
+    /// The host's copy of two.
+    Pair {
+        /// The two copies.
+        pair: Arc<Pair>,
+        /// The elements that are the argument.
+        view: View,
+    },
+    /// Memory that the device may still be writing to.
+    Managed(Arc<dyn Accelerator>),
+    /// A copy for this call of memory on the device only.
+    Copied {
+        /// What the argument is called.
+        name: String,
+        /// The device.
+        accelerator: Arc<dyn Accelerator>,
+        /// The elements there.
+        device: View,
+        /// Their copy.
+        host: View,
+    },
+}
+
+impl Tracked {
+    /// What is to be tracked of a storage, the argument called `name`; `None` for one in host memory.
+    pub fn of(storage: &Storage, py: Python<'_>, name: &str) -> PyResult<Option<Self>> {
+        Ok(match &storage.place {
+            Place::Host => None,
+            Place::Pair { pair, .. } => Some(Self::Pair {
+                pair: Arc::clone(pair),
+                view: storage.view.clone(),
+            }),
+            Place::Managed(accelerator) => Some(Self::Managed(Arc::clone(accelerator))),
+            Place::Device(accelerator) => Some(Self::Copied {
+                name: name.to_owned(),
+                accelerator: Arc::clone(accelerator),
+                device: storage.view.clone(),
+                host: memory::like(py, &storage.view)?,
+            }),
+        })
+    }
+
+    /// Where the stencil finds the elements.
+    pub fn host(&self) -> Option<&View> {
+        match self {
+            Self::Pair { view, .. } => Some(view),
+            Self::Managed(_) => None,
+            Self::Copied { host, .. } => Some(host),
+        }
+    }
+
+    /// Makes the elements current.
+    pub fn acquire(&self, py: Python<'_>, writes: bool) -> PyResult<()> {
+        match self {
+            Self::Pair { pair, view } => {
+                let access = if writes {
+                    Access::ReadWrite
+                } else {
+                    Access::Read
+                };
+                transferred(py, py.detach(|| pair.access(Side::Host, view, access)))
+            }
+            Self::Managed(accelerator) => transferred(
+                py,
+                py.detach(|| Ok(accelerator.synchronize(Stream::DEFAULT)?)),
+            ),
+            Self::Copied {
+                name,
+                accelerator,
+                device,
+                host,
+            } => {
+                warn(py, name, device.bounds().len())?;
+                // SAFETY: the storage that is the argument keeps the device's memory alive, this the host's.
+                transferred(
+                    py,
+                    py.detach(|| unsafe {
+                        fieldstone_storage::download(accelerator.as_ref(), device, host)
+                    }),
+                )
+            }
+        }
+    }
+
+    /// Notes that the stencil has written to the elements.
+    pub fn touch(&self, py: Python<'_>) -> PyResult<()> {
+        match self {
+            Self::Pair { pair, .. } => transferred(py, py.detach(|| pair.settle(Side::Host))),
+            Self::Managed(_) => Ok(()),
+            Self::Copied {
+                accelerator,
+                device,
+                host,
+                ..
+            } => transferred(
+                py,
+                // SAFETY: as in `acquire`.
+                py.detach(|| unsafe {
+                    fieldstone_storage::upload(accelerator.as_ref(), host, device)
+                }),
+            ),
+        }
+    }
+}
+
+fn warn(py: Python<'_>, name: &str, bytes: usize) -> PyResult<()> {
+    let category = py.import("fieldstone.errors")?.getattr("TransferWarning")?;
+    let message = format!(
+        "argument '{name}' is on the device only, and the stencil runs on the host: {bytes} bytes are copied to the host \
+         for this call, and back if it writes them"
+    );
+    PyErr::warn(py, &category, &CString::new(message)?, 2)
+}
