@@ -16,14 +16,15 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench build lint rust-test python-test clean
+.PHONY: help demo test bench sanitize build lint rust-test python-test clean
 
 help:
-	@echo "make demo    run the main job on real data; results in fieldstone-demo/"
-	@echo "make test    format, lint and type checks, then all tests"
-	@echo "make bench   the demo's stencils beside NumPy, C and Numba; ARGS=storages: storages beside NumPy and C"
-	@echo "make build   the package with its extension module in $(VENV)"
-	@echo "make clean   remove everything these made"
+	@echo "make demo      run the main job on real data; results in fieldstone-demo/"
+	@echo "make test      format, lint and type checks, then all tests"
+	@echo "make bench     the demo's stencils beside NumPy, C and Numba; ARGS=storages: storages beside NumPy and C"
+	@echo "make sanitize  the crates with unsafe code under AddressSanitizer, ThreadSanitizer and valgrind"
+	@echo "make build     the package with its extension module in $(VENV)"
+	@echo "make clean     remove everything these made"
 
 demo: $(VENV)/.demo
 	@fieldstone demo $(ARGS)
@@ -32,6 +33,9 @@ test: lint rust-test python-test
 
 bench: $(VENV)/.bench
 	@python -m benches $(ARGS)
+
+sanitize:
+	@tests/sanitize.sh $(ARGS)
 
 build: $(VENV)/.core
 

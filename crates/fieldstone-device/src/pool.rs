@@ -158,12 +158,10 @@ impl Drop for Pool {
     fn drop(&mut self) {
         let crew = *self.crew.get_mut();
         // SAFETY: a pointer that is not null came from a box and is dropped here only.
-        let Some(crew) = (unsafe { crew.as_ref() }) else {
-            return;
-        };
-        if crew.generation == GENERATION.load(Ordering::Relaxed) {
+        let generation = unsafe { crew.as_ref() }.map(|crew| crew.generation);
+        if generation == Some(GENERATION.load(Ordering::Relaxed)) {
             // SAFETY: as above; the pool's last user is gone, so no run is under way.
-            drop(unsafe { Box::from_raw(ptr::from_ref(crew).cast_mut()) });
+            drop(unsafe { Box::from_raw(crew) });
         }
     }
 }
