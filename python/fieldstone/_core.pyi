@@ -321,6 +321,9 @@ def storage(
     keywords: Mapping[str, Any],
     /,
 ) -> CPUStorage: ...
+def restore_block(
+    bytes: Any, dtype: str, shape: Sequence[int], strides: Sequence[int], parameters: Mapping[str, Any], /
+) -> CPUStorage: ...
 def restore(values: npt.NDArray[Any], order: Sequence[int], parameters: Mapping[str, Any], /) -> CPUStorage: ...
 
 # definition.rs

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import gc
-import pickle
 import weakref
 from typing import Any
 
@@ -254,30 +252,6 @@ class TestViews:
         ):
             storage.zeros((2, 3), dims="IJ").transpose(order)
 
-    @given(storages())
-    def test_copies(self, field: Storage) -> None:
-        for made in (field.copy(), copy.copy(field), copy.deepcopy(field)):
-            assert_same(made, field)
-            assert not np.shares_memory(made.to_numpy(), field.to_numpy())
-        one, other = copy.deepcopy([field, field])
-        assert one is other
-
-    @given(storages(), st.integers(0, pickle.HIGHEST_PROTOCOL))
-    def test_pickle(self, field: Storage, protocol: int) -> None:
-        assert_same(pickle.loads(pickle.dumps(field, protocol)), field)
-
-    def test_pickle_out_of_band(self) -> None:
-        field = storage.storage(np.arange(24.0).reshape(2, 3, 4), dims="IJK", defaults="gtmc", halo=(0, 1, 0))
-        buffers: list[pickle.PickleBuffer] = []
-        text = pickle.dumps(field, 5, buffer_callback=buffers.append)
-        assert [buffer.raw().nbytes for buffer in buffers] == [field.nbytes]
-        assert_same(pickle.loads(text, buffers=buffers), field)
-
-    def test_an_origin_of_its_own_is_kept(self) -> None:
-        field = storage.zeros((8, 8), halo=(1, 1), default_origin=(3, 2))
-        for made in (pickle.loads(pickle.dumps(field)), copy.deepcopy(field), storage.zeros_like(field)):
-            assert_same(made, field)
-
     def test_domain(self) -> None:
         field = storage.zeros((6, 7, 3), dims="JIK", halo=((1, 2), (2, 0), 0))
         field.domain_view[...] = 1
@@ -287,14 +261,6 @@ class TestViews:
         assert field.domain_view.halo == ((0, 0),) * 3
         field.halo = (0, (np.int64(3), 0), [1, 1])
         assert (field.halo, field.domain_view.shape) == (((0, 0), (3, 0), (1, 1)), (6, 4, 1))
-
-
-def assert_same(made: Storage, field: Storage) -> None:
-    assert type(made) is type(field)
-    np.testing.assert_array_equal(made.to_numpy(), field.to_numpy())
-    assert (made.dtype, made.dims, made.halo) == (field.dtype, field.dims, field.halo)
-    assert (made.default_origin, made.aligned_index) == (field.default_origin, field.aligned_index)
-    assert (made.alignment_size, made.layout) == (field.alignment_size, field.layout)
 
 
 class TestOneCopy:
