@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use fieldstone_storage::{StorageError, View};
-use numpy::npyffi::{self, NPY_ARRAY_WRITEABLE, PY_ARRAY_API};
+use numpy::npyffi::{self, NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEABLE, PY_ARRAY_API};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyIndexError, PySystemError};
 use pyo3::prelude::*;
@@ -33,6 +33,12 @@ pub fn view_of(array: &Bound<'_, PyUntypedArray>) -> PyResult<View> {
     // SAFETY: NumPy vouches for the elements of its array; who uses the view keeps the array alive.
     unsafe { View::new(pointer, shape, strides, array.dtype().itemsize(), None) }
         .map_err(|error| exception(array.py(), &error))
+}
+
+/// Whether NumPy has allocated the memory of an array.
+pub fn owns_memory(array: &Bound<'_, PyUntypedArray>) -> bool {
+    // SAFETY: the array is alive, its flags may be read.
+    unsafe { (*array.as_array_ptr()).fields.flags & NPY_ARRAY_OWNDATA != 0 }
 }
 
 /// Whether a NumPy array may be written to.

@@ -145,7 +145,8 @@ impl View {
                 high = high.checked_add(reach)?;
             }
         }
-        Some(low..high)
+        // Nothing in memory is larger, and differences of addresses must be numbers with a sign.
+        isize::try_from(high - low).ok().map(|_| low..high)
     }
 
     /// Whether this and `other` have a byte in common; interleaved views have not.

@@ -1,9 +1,9 @@
 //! The protocols that arrays of all libraries share.
 //!
-//! What an object says of memory that NumPy can see comes before DLPack, whose older capsules cannot say that memory is
-//! read-only.
+//! What says whether memory is read-only comes before DLPack, whose older capsules do not. `__array__` comes last: it may
+//! return a copy.
 
-use numpy::{PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping};
 
@@ -26,7 +26,7 @@ pub fn read<'py>(
     // SAFETY: the object is alive and the interpreter attached.
     let has_buffer = unsafe { pyo3::ffi::PyObject_CheckBuffer(object.as_ptr()) } != 0;
     if has_buffer || has("__array_struct__")? {
-        return by_numpy(request, object);
+        return by_numpy(request, object, true);
     }
     if let Some(interface) = object.getattr_opt("__array_interface__")? {
         return described(request, object, &interface);
@@ -36,21 +36,20 @@ pub fn read<'py>(
     if has("__cuda_array_interface__")? && !(converts && may_convert) {
         return Err(request.refuse(object, Refusal::OnDevice));
     }
-    if converts {
-        by_numpy(request, object)
-    } else if has("__dlpack__")? {
+    if has("__dlpack__")? {
         dlpack::read(request, object)
-    } else if may_convert {
-        by_numpy(request, object)
+    } else if converts || may_convert {
+        by_numpy(request, object, false)
     } else {
         Err(request.refuse(object, Refusal::NoMemory))
     }
 }
 
-/// The array that NumPy makes of an object.
+/// The array that NumPy makes of an object; `of_memory` that the object describes.
 fn by_numpy<'py>(
     request: &Request<'_, 'py>,
     object: &Bound<'py, PyAny>,
+    of_memory: bool,
 ) -> PyResult<Bound<'py, PyUntypedArray>> {
     let py = object.py();
     let keywords = PyDict::new(py);
@@ -61,8 +60,8 @@ fn by_numpy<'py>(
         .call_method("asarray", (object,), Some(&keywords))
         .map_err(|error| request.refuse(object, Refusal::NoArray(error)))?
         .cast_into::<PyUntypedArray>()?;
-    // NumPy believes what it is told.
-    if array::pointer_of(&array).is_null() && !array.shape().contains(&0) {
+    // Where the address is null, NumPy takes memory of its own.
+    if of_memory && array.dtype().kind() != b'S' && array::owns_memory(&array) {
         let attribute = "memory";
         return Err(request.refuse(object, Refusal::NullAddress { attribute }));
     }

@@ -186,13 +186,19 @@ impl Refusal {
                 ),
             ),
             Refusal::Masked => ("ArgumentValueError", format!(": the array {MASKED}")),
-            Refusal::NoMemory | Refusal::NoArray(_) => (
-                "ArgumentTypeError",
-                format!(
-                    ": an object of type {kind} has no memory that can be used as it is; copy it with storage(data), or convert \
-                     it to an array first"
-                ),
-            ),
+            Refusal::NoMemory | Refusal::NoArray(_) => {
+                let why = match self {
+                    Refusal::NoArray(cause) => format!(" ({})", first_line(value, cause)),
+                    _ => String::new(),
+                };
+                (
+                    "ArgumentTypeError",
+                    format!(
+                        ": an object of type {kind} has no memory that can be used as it is{why}; copy it with storage(data), or \
+                         convert it to an array first"
+                    ),
+                )
+            }
             Refusal::Exchange(cause) => (
                 "ArgumentValueError",
                 format!(": its DLPack exchange failed: {}", cause.value(value.py())),

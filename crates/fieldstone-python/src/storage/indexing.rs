@@ -9,7 +9,7 @@ use fieldstone_storage::{Access, Dim, PerAxis, Side, View};
 use numpy::{PyArrayDescrMethods, PyUntypedArray};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PyFloat, PyInt, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyEllipsis, PyFloat, PyInt, PyMemoryView, PySlice, PyTuple};
 
 use super::axes::{self, Axes, Points, Taken};
 use super::foreign::Foreign;
@@ -417,7 +417,11 @@ fn is_scalar(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     if value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyInt>() {
         return Ok(true);
     }
-    if value.is_instance_of::<Storage>() || value.is_instance_of::<PyUntypedArray>() {
+    // NumPy counts memoryviews among the scalars.
+    if value.is_instance_of::<Storage>()
+        || value.is_instance_of::<PyUntypedArray>()
+        || value.is_instance_of::<PyMemoryView>()
+    {
         return Ok(false);
     }
     array::numpy(value.py())?
