@@ -100,12 +100,7 @@ fn block<'py>(slf: &Bound<'py, Storage>) -> PyResult<Bound<'py, PyAny>> {
     // SAFETY: all this is within the memory of the storage, which the array keeps alive.
     let bytes = unsafe { View::new(view.pointer(), &[bytes.len()][..], &[1][..], 1, None) }
         .map_err(|error| exception(py, &error))?;
-    let bytes = array_of(
-        &bytes,
-        &numpy::dtype::<u8>(py),
-        this.writeable,
-        keeper,
-    )?;
+    let bytes = array_of(&bytes, &numpy::dtype::<u8>(py), this.writeable, keeper)?;
     py.import(intern!(py, "pickle"))?
         .call_method1(intern!(py, "PickleBuffer"), (bytes,))
 }
@@ -113,7 +108,8 @@ fn block<'py>(slf: &Bound<'py, Storage>) -> PyResult<Bound<'py, PyAny>> {
 /// The values without gaps, the axis with the largest stride first.
 fn values_in_order<'py>(slf: &Bound<'py, Storage>, order: &[usize]) -> PyResult<Bound<'py, PyAny>> {
     let py = slf.py();
-    let transposed = Storage::current_values(slf)?.call_method1(intern!(py, "transpose"), (order,))?;
+    let transposed =
+        Storage::current_values(slf)?.call_method1(intern!(py, "transpose"), (order,))?;
     let shape = transposed.getattr(intern!(py, "shape"))?;
     // NumPy makes an array without axes one of one.
     array::numpy(py)?
