@@ -1,39 +1,10 @@
 //! Copies and fills against a loop over all indices.
 
+mod support;
+
 use fieldstone_storage::{Allocation, Layout, Spec, StorageError, View, copy, fill};
 use proptest::prelude::*;
-
-/// Address offsets of all elements, in index order.
-fn elements(view: &View) -> Vec<*mut u8> {
-    let mut pointers = vec![view.pointer()];
-    for (&size, &stride) in view.shape().iter().zip(view.strides()) {
-        pointers = pointers
-            .iter()
-            .flat_map(|pointer| {
-                (0..size as isize).map(move |i| pointer.wrapping_offset(i * stride))
-            })
-            .collect();
-    }
-    pointers
-}
-
-fn values(view: &View) -> Vec<Vec<u8>> {
-    let read = |pointer: *mut u8| {
-        // SAFETY: an element of a view that owns its memory; tests have one thread.
-        unsafe { std::slice::from_raw_parts(pointer, view.itemsize()) }.to_vec()
-    };
-    elements(view).into_iter().map(read).collect()
-}
-
-/// Writes different bytes to each byte of the view's buffer.
-fn number(view: &View) {
-    let buffer = view.owner().unwrap();
-    for n in 0..buffer.bytes() {
-        let value = (n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
-        // SAFETY: within the buffer.
-        unsafe { buffer.pointer().add(n).write(value as u8) };
-    }
-}
+use support::{elements, memory, number, values};
 
 /// A part of an allocation: per axis its size, the first index, the step.
 #[derive(Clone, Debug)]
@@ -147,12 +118,6 @@ proptest! {
         unsafe { copy(&source, &target, 2) }.unwrap();
         prop_assert_eq!(values(&target), expected);
     }
-}
-
-fn memory(view: &View) -> Vec<u8> {
-    let buffer = view.owner().unwrap();
-    // SAFETY: the buffer is initialised and nobody writes to it now.
-    unsafe { std::slice::from_raw_parts(buffer.pointer(), buffer.bytes()) }.to_vec()
 }
 
 /// Larger than the caches of two cores, so that targets are written past it.
