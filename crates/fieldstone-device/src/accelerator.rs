@@ -74,6 +74,52 @@ pub trait Accelerator: Device {
         stream: Stream,
     ) -> Result<(), DeviceError>;
 
+    /// Copies rows of bytes from host memory to this device, as one transfer.
+    ///
+    /// # Errors
+    /// As [`Self::upload`].
+    ///
+    /// # Safety
+    /// As [`Self::upload`], for every row.
+    unsafe fn upload_rows(
+        &self,
+        source: *const u8,
+        target: *mut u8,
+        rows: Rows,
+        stream: Stream,
+    ) -> Result<(), DeviceError> {
+        for row in 0..rows.count {
+            let from = source.wrapping_add(row * rows.source_pitch);
+            let to = target.wrapping_add(row * rows.target_pitch);
+            // SAFETY: as the caller says.
+            unsafe { self.upload(from, to, rows.bytes, stream)? };
+        }
+        Ok(())
+    }
+
+    /// Copies rows of bytes from this device to host memory, as one transfer.
+    ///
+    /// # Errors
+    /// As [`Self::upload`].
+    ///
+    /// # Safety
+    /// As [`Self::download`], for every row.
+    unsafe fn download_rows(
+        &self,
+        source: *const u8,
+        target: *mut u8,
+        rows: Rows,
+        stream: Stream,
+    ) -> Result<(), DeviceError> {
+        for row in 0..rows.count {
+            let from = source.wrapping_add(row * rows.source_pitch);
+            let to = target.wrapping_add(row * rows.target_pitch);
+            // SAFETY: as the caller says.
+            unsafe { self.download(from, to, rows.bytes, stream)? };
+        }
+        Ok(())
+    }
+
     /// Copies within this device.
     ///
     /// # Errors
@@ -132,6 +178,48 @@ pub trait Accelerator: Device {
 
     /// What the device can do.
     fn properties(&self) -> Properties;
+}
+
+/// Rows of bytes at regular distances; these are not less than the bytes of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rows {
+    /// Bytes of each row.
+    pub bytes: usize,
+    /// How many rows.
+    pub count: usize,
+    /// Bytes from one row to the next in the source.
+    pub source_pitch: usize,
+    /// Bytes from one row to the next in the target.
+    pub target_pitch: usize,
+}
+
+impl Rows {
+    /// Bytes from the first of the source to its last.
+    pub fn source_reach(&self) -> usize {
+        self.count.saturating_sub(1) * self.source_pitch + self.bytes
+    }
+
+    /// Bytes from the first of the target to its last.
+    pub fn target_reach(&self) -> usize {
+        self.count.saturating_sub(1) * self.target_pitch + self.bytes
+    }
+
+    /// Copies the rows within memory of this process.
+    ///
+    /// # Safety
+    /// Every row of the source must be valid for reads, of the target for writes, and they must not overlap.
+    pub(crate) unsafe fn copy(&self, source: *const u8, target: *mut u8) {
+        for row in 0..self.count {
+            // SAFETY: as the caller says.
+            unsafe {
+                std::ptr::copy_nonoverlapping(
+                    source.add(row * self.source_pitch),
+                    target.add(row * self.target_pitch),
+                    self.bytes,
+                );
+            }
+        }
+    }
 }
 
 /// The memory of a device, in bytes.

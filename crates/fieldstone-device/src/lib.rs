@@ -33,7 +33,7 @@ mod pool;
 mod simulated;
 mod threads;
 
-pub use accelerator::{Accelerator, Capacity, Properties, Stream, Transfers};
+pub use accelerator::{Accelerator, Capacity, Properties, Rows, Stream, Transfers};
 pub use accelerators::{Simulation, accelerator, accelerators};
 pub use cache::{core_cache, shared_cache};
 pub use device::{Contents, Device, DeviceId, Kind, Memory};

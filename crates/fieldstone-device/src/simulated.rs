@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::accelerator::Counters;
 use crate::{
     Accelerator, Capacity, Contents, Device, DeviceError, DeviceId, HostMemory, Kind, Memory,
-    Properties, Stream, Transfers, host,
+    Properties, Rows, Stream, Transfers, host,
 };
 
 /// Set in the addresses of simulated devices; no address of a process has it.
@@ -162,6 +162,34 @@ impl Accelerator for Simulated {
         // SAFETY: the caller vouches for the target, the source lies in a block that is alive.
         unsafe { ptr::copy_nonoverlapping(source, target, bytes) };
         self.shared.counters.download(bytes);
+        Ok(())
+    }
+
+    unsafe fn upload_rows(
+        &self,
+        source: *const u8,
+        target: *mut u8,
+        rows: Rows,
+        _stream: Stream,
+    ) -> Result<(), DeviceError> {
+        let target = self.translated(target, rows.target_reach())?;
+        // SAFETY: the caller vouches for the source, the target lies in a block that is alive.
+        unsafe { rows.copy(source, target) };
+        self.shared.counters.upload(rows.bytes * rows.count);
+        Ok(())
+    }
+
+    unsafe fn download_rows(
+        &self,
+        source: *const u8,
+        target: *mut u8,
+        rows: Rows,
+        _stream: Stream,
+    ) -> Result<(), DeviceError> {
+        let source = self.translated(source, rows.source_reach())?;
+        // SAFETY: the caller vouches for the target, the source lies in a block that is alive.
+        unsafe { rows.copy(source, target) };
+        self.shared.counters.download(rows.bytes * rows.count);
         Ok(())
     }
 

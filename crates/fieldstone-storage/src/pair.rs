@@ -9,7 +9,7 @@ use std::sync::Arc;
 use fieldstone_device::{Accelerator, Contents, Stream};
 
 use crate::sync::{Access, Ledger, Side, SyncState};
-use crate::transfer::{self, Way};
+use crate::transfer::{self, Way, lowest};
 use crate::{Buffer, StorageError, View};
 
 /// Fewer bytes are not moved apart from those beside them: a transfer takes that long however small it is.
@@ -420,11 +420,6 @@ fn mirror(
     let skip = (bounds.start % alignment + alignment - block.addr() % alignment) % alignment;
     let lead = host.pointer().addr() - bounds.start;
     Ok(host.at_address(block.wrapping_add(skip + lead), Some(buffer)))
-}
-
-/// The lowest address of an element.
-fn lowest(view: &View) -> *mut u8 {
-    view.pointer().with_addr(view.bounds().start)
 }
 
 /// Whether the elements fill the memory from the first to the last.

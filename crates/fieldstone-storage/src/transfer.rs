@@ -1,8 +1,13 @@
 //! Elements between host memory and a device's, whatever their strides.
+//!
+//! Elements that fill the memory from the first to the last are one transfer. Others are rows of bytes at regular distances,
+//! as many as one transfer can take; where even so there would be many transfers of little, everything from the first element
+//! to the last comes to the host, is changed there and goes back.
 
-use fieldstone_device::{Accelerator, Stream};
+use fieldstone_device::{Accelerator, Pool, Rows, Stream};
 
-use crate::{Allocation, Spec, StorageError, View, copy};
+use crate::loops::{Loop, Nest, turns};
+use crate::{Allocation, Layout, PerAxis, Spec, StorageError, View, copy};
 
 /// Which way bytes go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +40,7 @@ pub(crate) unsafe fn bytes(
     Ok(())
 }
 
-/// A copy in host memory of everything from the first to the last element of a view of device memory, with its strides.
+/// A copy in host memory of the elements of a view of device memory, in the same order.
 ///
 /// # Errors
 /// If there is not enough memory, or the device reports an error.
@@ -43,17 +48,22 @@ pub(crate) unsafe fn bytes(
 /// # Safety
 /// The view must be memory of the device that nobody writes to meanwhile.
 pub unsafe fn fetched(accelerator: &dyn Accelerator, device: &View) -> Result<View, StorageError> {
-    let bounds = device.bounds();
-    let (_, block) = Allocation::new(&Spec::packed(Vec::from([bounds.len()]), 1))?;
-    if bounds.is_empty() {
-        return Ok(device.at_address(block.pointer(), block.owner().cloned()));
+    let between = packed(device)?;
+    if device.is_empty() {
+        return Ok(between);
     }
-    let first = device.pointer().with_addr(bounds.start);
-    // SAFETY: the block is as long as what the view reaches, and nobody else knows it.
-    unsafe { bytes(accelerator, Way::Down, block.pointer(), first, bounds.len())? };
-    accelerator.synchronize(Stream::DEFAULT)?;
-    let lead = device.pointer().addr() - bounds.start;
-    Ok(device.at_address(block.pointer().wrapping_add(lead), block.owner().cloned()))
+    let plan = Plan::new(&between, device);
+    if plan.is_scattered(device) {
+        // SAFETY: as the caller says; nobody else knows the block.
+        unsafe {
+            let block = block(accelerator, device)?;
+            copy(&block, &between, threads())?;
+        }
+        return Ok(between);
+    }
+    // SAFETY: as above.
+    unsafe { plan.run(accelerator, Way::Down, &between, device)? };
+    Ok(between)
 }
 
 /// Copies all elements of `device` to `host`, which has the same shape, and nothing in between.
@@ -68,10 +78,17 @@ pub unsafe fn download(
     device: &View,
     host: &View,
 ) -> Result<(), StorageError> {
+    check(device, host)?;
+    if host.is_empty() {
+        return Ok(());
+    }
+    let plan = Plan::new(host, device);
     // SAFETY: as the caller says.
     unsafe {
-        let between = fetched(accelerator, device)?;
-        copy(&between, host, threads())
+        if plan.is_direct(device) {
+            return plan.run(accelerator, Way::Down, host, device);
+        }
+        copy(&fetched(accelerator, device)?, host, threads())
     }
 }
 
@@ -87,22 +104,197 @@ pub unsafe fn upload(
     host: &View,
     device: &View,
 ) -> Result<(), StorageError> {
-    if device.is_empty() && host.shape() == device.shape() {
+    check(host, device)?;
+    if device.is_empty() {
         return Ok(());
     }
-    // SAFETY: as the caller says. What lies between the elements comes back as it was.
+    let plan = Plan::new(host, device);
+    // SAFETY: as the caller says; nobody else knows what lies between.
     unsafe {
-        let between = fetched(accelerator, device)?;
-        copy(host, &between, threads())?;
-        let bounds = device.bounds();
-        let first = device.pointer().with_addr(bounds.start);
-        let from = between.pointer().with_addr(between.bounds().start);
-        bytes(accelerator, Way::Up, from, first, bounds.len())?;
+        if plan.is_direct(device) {
+            return plan.run(accelerator, Way::Up, host, device);
+        }
+        let between = packed(device)?;
+        let plan = Plan::new(&between, device);
+        if !plan.is_scattered(device) {
+            copy(host, &between, threads())?;
+            return plan.run(accelerator, Way::Up, &between, device);
+        }
+        let block = block(accelerator, device)?;
+        copy(host, &block, threads())?;
+        let (first, bounds) = (lowest(device), device.bounds());
+        bytes(accelerator, Way::Up, lowest(&block), first, bounds.len())?;
     }
     accelerator.synchronize(Stream::DEFAULT)?;
     Ok(())
 }
 
+fn check(from: &View, to: &View) -> Result<(), StorageError> {
+    if from.shape() != to.shape() {
+        return Err(StorageError::Shapes {
+            from: from.shape().to_vec(),
+            to: to.shape().to_vec(),
+        });
+    }
+    if from.itemsize() != to.itemsize() {
+        return Err(StorageError::Itemsizes {
+            from: from.itemsize(),
+            to: to.itemsize(),
+        });
+    }
+    Ok(())
+}
+
+/// More transfers than this take longer than moving what lies between the elements as well.
+const MOST_TRANSFERS: usize = 512;
+
+/// Rows of so many bytes are as good as longer ones.
+const LONG_ROW: usize = 512;
+
+/// How elements are moved: transfers of rows, one for each turn of the outer loops.
+struct Plan {
+    outer: PerAxis<Loop>,
+    /// Source is the host, target the device.
+    row: Loop,
+    bytes: usize,
+    host: isize,
+    device: isize,
+}
+
+impl Plan {
+    fn new(host: &View, device: &View) -> Self {
+        let mut nest = Nest::new(
+            host.shape(),
+            host.strides(),
+            device.strides(),
+            device.itemsize(),
+        );
+        let unit = nest.itemsize as isize;
+        let mut bytes = nest.itemsize;
+        if let Some(inner) = nest.loops.last()
+            && (inner.source, inner.target) == (unit, unit)
+        {
+            bytes *= inner.size;
+            nest.loops.pop();
+        }
+        let row = nest.loops.pop().unwrap_or(Loop {
+            size: 1,
+            source: bytes as isize,
+            target: bytes as isize,
+        });
+        Self {
+            outer: nest.loops,
+            row,
+            bytes,
+            host: nest.source,
+            device: nest.target,
+        }
+    }
+
+    /// Whether rows follow each other upwards on both sides and do not overlap.
+    fn is_regular(&self) -> bool {
+        let bytes = self.bytes as isize;
+        self.row.source >= bytes && self.row.target >= bytes
+    }
+
+    /// Whether the host's elements lie so that nothing is gained by bringing them into the device's order first.
+    fn is_direct(&self, device: &View) -> bool {
+        let best = Self::new(device, device);
+        !self.is_scattered(device)
+            && turns(&self.outer) <= turns(&best.outer)
+            && self.bytes >= best.bytes.min(LONG_ROW)
+    }
+
+    /// Whether it is better to move what lies between the elements as well.
+    fn is_scattered(&self, device: &View) -> bool {
+        !self.is_regular()
+            || turns(&self.outer) > MOST_TRANSFERS
+                && device.bounds().len() < 8 * device.len() * device.itemsize()
+    }
+
+    /// # Safety
+    /// As for [`download`] and [`upload`], of the views that this was made of.
+    unsafe fn run(
+        &self,
+        accelerator: &dyn Accelerator,
+        way: Way,
+        host: &View,
+        device: &View,
+    ) -> Result<(), StorageError> {
+        let (source_pitch, target_pitch) = match way {
+            Way::Up => (self.row.source, self.row.target),
+            Way::Down => (self.row.target, self.row.source),
+        };
+        let rows = Rows {
+            bytes: self.bytes,
+            count: self.row.size,
+            source_pitch: source_pitch.unsigned_abs(),
+            target_pitch: target_pitch.unsigned_abs(),
+        };
+        for turn in 0..turns(&self.outer) {
+            let (mut rest, mut on_host, mut on_device) = (turn, self.host, self.device);
+            for axis in self.outer.iter().rev() {
+                let index = (rest % axis.size) as isize;
+                rest /= axis.size;
+                on_host += index * axis.source;
+                on_device += index * axis.target;
+            }
+            let here = host.pointer().wrapping_offset(on_host);
+            let there = device.pointer().wrapping_offset(on_device);
+            // SAFETY: as the caller says; the rows are elements of the views.
+            unsafe {
+                match way {
+                    _ if rows.count == 1 => bytes(accelerator, way, here, there, rows.bytes)?,
+                    Way::Up => accelerator.upload_rows(here, there, rows, Stream::DEFAULT)?,
+                    Way::Down => accelerator.download_rows(there, here, rows, Stream::DEFAULT)?,
+                }
+            }
+        }
+        accelerator.synchronize(Stream::DEFAULT)?;
+        Ok(())
+    }
+}
+
+/// New host memory for the elements of a view, without gaps and in the same order.
+fn packed(view: &View) -> Result<View, StorageError> {
+    let mut spec = Spec::packed(view.shape().to_vec(), view.itemsize());
+    spec.layout = Layout::from_strides(view.shape(), view.strides())?;
+    let mut packed = Allocation::new(&spec)?.1;
+    for (axis, (&size, &stride)) in view.shape().iter().zip(view.strides()).enumerate() {
+        if stride < 0 && size > 0 {
+            packed = packed.slice(axis, size - 1, -1, size)?;
+        }
+    }
+    Ok(packed)
+}
+
+/// A copy in host memory of everything from the first to the last element of a view of device memory, with its strides.
+///
+/// # Safety
+/// As for [`fetched`].
+unsafe fn block(accelerator: &dyn Accelerator, device: &View) -> Result<View, StorageError> {
+    let bounds = device.bounds();
+    let (_, block) = Allocation::new(&Spec::packed(Vec::from([bounds.len()]), 1))?;
+    // SAFETY: the block is as long as what the view reaches, and nobody else knows it.
+    unsafe {
+        bytes(
+            accelerator,
+            Way::Down,
+            block.pointer(),
+            lowest(device),
+            bounds.len(),
+        )?;
+    }
+    accelerator.synchronize(Stream::DEFAULT)?;
+    let lead = device.pointer().addr() - bounds.start;
+    Ok(device.at_address(block.pointer().wrapping_add(lead), block.owner().cloned()))
+}
+
+/// The lowest address of an element.
+pub(crate) fn lowest(view: &View) -> *mut u8 {
+    view.pointer().with_addr(view.bounds().start)
+}
+
 fn threads() -> usize {
-    fieldstone_device::Pool::global().threads()
+    Pool::global().threads()
 }
