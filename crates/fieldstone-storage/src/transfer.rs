@@ -129,6 +129,44 @@ pub unsafe fn upload(
     Ok(())
 }
 
+/// Copies all elements of `source` to `target`, which has the same shape, within a device; `false` if that would take too
+/// many copies, and nothing was done.
+///
+/// # Errors
+/// If shapes or element sizes differ, or the device reports an error.
+///
+/// # Safety
+/// Both must be memory of the device, and not overlap; nobody else may access them meanwhile.
+pub unsafe fn copy_there(
+    accelerator: &dyn Accelerator,
+    source: &View,
+    target: &View,
+) -> Result<bool, StorageError> {
+    check(source, target)?;
+    if target.is_empty() {
+        return Ok(true);
+    }
+    let plan = Plan::new(source, target);
+    let copies = turns(&plan.outer).saturating_mul(plan.row.size);
+    if copies > MOST_TRANSFERS {
+        return Ok(false);
+    }
+    for turn in 0..copies {
+        let (mut rest, mut from, mut to) = (turn, plan.host, plan.device);
+        for axis in std::iter::once(&plan.row).chain(plan.outer.iter().rev()) {
+            let index = (rest % axis.size) as isize;
+            rest /= axis.size;
+            from += index * axis.source;
+            to += index * axis.target;
+        }
+        let from = source.pointer().wrapping_offset(from);
+        let to = target.pointer().wrapping_offset(to);
+        // SAFETY: as the caller says; these are elements of the views.
+        unsafe { accelerator.copy(from, to, plan.bytes, Stream::DEFAULT)? };
+    }
+    Ok(true)
+}
+
 fn check(from: &View, to: &View) -> Result<(), StorageError> {
     if from.shape() != to.shape() {
         return Err(StorageError::Shapes {

@@ -127,6 +127,7 @@ impl Stencil {
             }
             operands.push(operand);
         }
+        unite_copies(py, &mut operands)?;
         Ok(operands)
     }
 
@@ -209,6 +210,23 @@ impl Stencil {
         }
         Ok(by_name)
     }
+}
+
+/// Arguments that are the same memory on a device have one copy on the host.
+fn unite_copies(py: Python<'_>, operands: &mut [Operand<'_>]) -> PyResult<()> {
+    for later in 1..operands.len() {
+        let (before, rest) = operands.split_at_mut(later);
+        let Some(tracked) = rest[0].tracked.as_mut() else {
+            continue;
+        };
+        for first in before.iter().filter_map(|operand| operand.tracked.as_ref()) {
+            tracked.unite(py, first)?;
+        }
+        if let Some(host) = tracked.host() {
+            rest[0].pointer = host.pointer();
+        }
+    }
+    Ok(())
 }
 
 fn stamp(times: &Bound<'_, PyDict>, key: &str) -> PyResult<()> {

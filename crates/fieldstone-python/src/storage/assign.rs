@@ -101,7 +101,13 @@ pub fn assign<'py>(
         _ => Side::Host,
     };
     let from = source.on(py, read, Access::Read)?;
-    let to = target.on(py, written, Access::Write)?;
+    // A conversion may fail half way, and what was there before must still be current then.
+    let access = if source.dtype.is_equiv_to(target.dtype) {
+        Access::Write
+    } else {
+        Access::ReadWrite
+    };
+    let to = target.on(py, written, access)?;
     match (source.chosen(read), target.chosen(written)) {
         (None, None) => memory::assign(&from, source.dtype, &to, target.dtype)?,
         (Some(accelerator), None) => {
@@ -125,6 +131,10 @@ pub fn assign<'py>(
             };
             memory::assign(&here(&from), source.dtype, &here(&to), target.dtype)?;
         }
+        (Some(first), Some(second))
+            if Arc::ptr_eq(first, second)
+                && source.dtype.is_equiv_to(target.dtype)
+                && copied_there(py, first.as_ref(), &from, &to)? => {}
         (Some(first), Some(second)) => {
             let here = downloaded(py, first.as_ref(), &from)?;
             uploaded(
@@ -136,6 +146,18 @@ pub fn assign<'py>(
         }
     }
     target.settle(py, written)
+}
+
+/// Whether elements could be copied within a device.
+fn copied_there(
+    py: Python<'_>,
+    accelerator: &dyn Accelerator,
+    from: &View,
+    to: &View,
+) -> PyResult<bool> {
+    // SAFETY: the storages whose views these are keep the memory alive.
+    py.detach(|| unsafe { fieldstone_storage::copy_there(accelerator, from, to) })
+        .map_err(|error| exception(py, &error))
 }
 
 /// A copy in host memory of elements on a device.

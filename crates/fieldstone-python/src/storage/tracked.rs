@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 
 use super::place::{Place, transferred};
 use super::{Storage, memory};
+use crate::errors::raise;
 
 /// Memory that is to be made current before a stencil runs, and whose writes are to be noted after.
 pub enum Tracked {
@@ -31,6 +32,8 @@ pub enum Tracked {
         device: View,
         /// Their copy.
         host: View,
+        /// Whether the copy is that of another argument, which fills it.
+        shared: bool,
     },
 }
 
@@ -49,6 +52,7 @@ impl Tracked {
                 accelerator: Arc::clone(accelerator),
                 device: storage.view.clone(),
                 host: memory::like(py, &storage.view)?,
+                shared: false,
             }),
         })
     }
@@ -82,6 +86,7 @@ impl Tracked {
                 accelerator,
                 device,
                 host,
+                shared: false,
             } => {
                 warn(py, name, device.bounds().len())?;
                 // SAFETY: the storage that is the argument keeps the device's memory alive, this the host's.
@@ -92,7 +97,46 @@ impl Tracked {
                     }),
                 )
             }
+            Self::Copied { shared: true, .. } => Ok(()),
         }
+    }
+
+    /// Makes the copies of two arguments one where they are the same elements.
+    ///
+    /// Fails where they overlap otherwise: what is written to one copy would not be seen in the other.
+    pub fn unite(&mut self, py: Python<'_>, first: &Self) -> PyResult<()> {
+        let (
+            Self::Copied {
+                name,
+                device,
+                host,
+                shared,
+                ..
+            },
+            Self::Copied {
+                name: first_name,
+                device: first_device,
+                host: first_host,
+                ..
+            },
+        ) = (self, first)
+        else {
+            return Ok(());
+        };
+        let same = device.pointer() == first_device.pointer()
+            && device.shape() == first_device.shape()
+            && device.strides() == first_device.strides();
+        if same {
+            *host = first_host.clone();
+            *shared = true;
+        } else if device.overlaps(first_device) {
+            let message = format!(
+                "arguments '{first_name}' and '{name}' overlap in a device's memory, and each is copied to the host for this \
+                 call; pass storages with a copy on the host (managed='gt4py'), or use a backend of the device"
+            );
+            return Err(raise(py, "AliasError", message));
+        }
+        Ok(())
     }
 
     /// Notes that the stencil has written to the elements.
