@@ -12,11 +12,15 @@ done by hand: ``import fieldstone`` does it if xarray has been imported before, 
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from fieldstone._core import Storage
 from fieldstone.errors import ArgumentTypeError, DimensionsError
 
 if TYPE_CHECKING:
@@ -258,11 +262,34 @@ _ACCESSOR = property(data_interface, doc="The memory of this array as fieldstone
 
 
 def register() -> None:
-    """Give ``xarray.DataArray`` the attribute ``__gt_data_interface__``, unless the user has registered one."""
+    """Give ``xarray.DataArray`` the attribute ``__gt_data_interface__``, unless the user has registered one.
+
+    Also lets xarray write storages to files.
+    """
     from xarray import DataArray
 
     if not hasattr(DataArray, "__gt_data_interface__"):
         DataArray.__gt_data_interface__ = _ACCESSOR  # type: ignore[attr-defined]
+    _write_storages()
+
+
+def _write_storages() -> None:
+    """Let xarray hand the host memory of storages to the libraries that write files.
+
+    netCDF4 takes whatever has memory in ``.data`` for a NumPy array, and fails.
+    """
+    from xarray.backends.common import ArrayWriter
+
+    add: Any = ArrayWriter.add
+    if getattr(add, "writes_storages", False):
+        return
+
+    @functools.wraps(add)
+    def add_array(self: ArrayWriter, source: Any, *arguments: Any, **keywords: Any) -> Any:
+        return add(self, np.asarray(source) if isinstance(source, Storage) else source, *arguments, **keywords)
+
+    add_array.writes_storages = True  # type: ignore[attr-defined]
+    ArrayWriter.add = add_array  # type: ignore[method-assign]
 
 
 register()

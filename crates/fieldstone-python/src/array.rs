@@ -6,6 +6,7 @@ use fieldstone_storage::{StorageError, View};
 use numpy::npyffi::{self, NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEABLE, PY_ARRAY_API};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyIndexError, PySystemError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
@@ -39,6 +40,14 @@ pub fn view_of(array: &Bound<'_, PyUntypedArray>) -> PyResult<View> {
 pub fn owns_memory(array: &Bound<'_, PyUntypedArray>) -> bool {
     // SAFETY: the array is alive, its flags may be read.
     unsafe { (*array.as_array_ptr()).fields.flags & NPY_ARRAY_OWNDATA != 0 }
+}
+
+/// The number of axes of whatever can be an array.
+pub fn ndim_of(object: &Bound<'_, PyAny>) -> PyResult<usize> {
+    let py = object.py();
+    numpy(py)?
+        .call_method1(intern!(py, "ndim"), (object,))?
+        .extract()
 }
 
 /// Whether a NumPy array may be written to.

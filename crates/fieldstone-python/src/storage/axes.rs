@@ -20,6 +20,36 @@ pub struct Axes {
 }
 
 impl Axes {
+    /// Axes that nothing is known of.
+    pub fn plain(ndim: usize) -> Self {
+        Self {
+            dims: None,
+            halo: vec![(0, 0); ndim],
+            explicit_origin: None,
+            aligned_index: vec![0; ndim],
+            layout: Layout::c(ndim),
+        }
+    }
+
+    /// Takes back what does not fit into `shape`, and an origin that the halo says anyway.
+    pub fn limit(&mut self, shape: &[usize]) {
+        for (axis, &size) in shape.iter().enumerate() {
+            let (lower, upper) = self.halo[axis];
+            self.halo[axis] = (lower.min(size), upper.min(size - lower.min(size)));
+            self.aligned_index[axis] = self.aligned_index[axis].min(size);
+            if let Some(origin) = &mut self.explicit_origin {
+                origin[axis] = origin[axis].min(size);
+            }
+        }
+        let halo = &self.halo;
+        self.explicit_origin.take_if(|origin| {
+            origin
+                .iter()
+                .zip(halo)
+                .all(|(&origin, &(lower, _))| origin == lower)
+        });
+    }
+
     /// Index of the first point of the compute domain.
     pub fn origin(&self) -> Vec<usize> {
         match &self.explicit_origin {
@@ -30,7 +60,7 @@ impl Axes {
 
     /// What is left of the axes when of each some points are taken, and new ones of one point are put between them.
     ///
-    /// New axes lie outermost. Only storages without labels can have them.
+    /// New axes lie outermost. They have no labels, so that the others have none with them.
     pub fn select(&self, taken: &[Taken]) -> Self {
         let mut halo = Vec::with_capacity(taken.len());
         let mut aligned_index = Vec::with_capacity(taken.len());
@@ -38,7 +68,9 @@ impl Axes {
             .explicit_origin
             .as_ref()
             .map(|_| Vec::with_capacity(taken.len()));
-        let mut dims = self.dims.as_ref().map(|_| Vec::with_capacity(taken.len()));
+        let labelled = taken.iter().all(Option::is_some);
+        let own_dims = self.dims.as_ref().filter(|_| labelled);
+        let mut dims = own_dims.map(|_| Vec::with_capacity(taken.len()));
         let mut order = Vec::with_capacity(taken.len());
         let mut place_of = vec![None; self.halo.len()];
         for (place, part) in taken.iter().enumerate() {
@@ -54,7 +86,7 @@ impl Axes {
             if let (Some(origin), Some(own)) = (&mut origin, &self.explicit_origin) {
                 origin.push(points.position(own[*axis]));
             }
-            if let (Some(dims), Some(own)) = (&mut dims, &self.dims) {
+            if let (Some(dims), Some(own)) = (&mut dims, own_dims) {
                 dims.push(own[*axis]);
             }
             place_of[*axis] = Some(place);

@@ -74,7 +74,7 @@ fn allocate<'py>(
 
 /// A storage of a new allocation that is like `data`; undefined values without `fill_value`.
 #[pyfunction]
-fn allocate_like<'py>(
+pub fn allocate_like<'py>(
     py: Python<'py>,
     function: &str,
     data: &Bound<'py, PyAny>,
@@ -429,7 +429,7 @@ impl Resolved<'_> {
 }
 
 /// Whether the strides fall in the order of `layout`; axes of one point have no stride to speak of.
-fn follows(view: &View, layout: &[usize]) -> bool {
+pub fn follows(view: &View, layout: &[usize]) -> bool {
     let mut axes: Vec<usize> = (0..layout.len()).collect();
     axes.sort_by_key(|&axis| layout[axis]);
     axes.retain(|&axis| view.shape()[axis] > 1);

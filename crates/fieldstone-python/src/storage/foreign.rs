@@ -82,7 +82,7 @@ impl<'py> Foreign<'py> {
         self.elements().on_host(py)
     }
 
-    fn of_storage(storage: &Bound<'py, Storage>) -> Self {
+    pub fn of_storage(storage: &Bound<'py, Storage>) -> Self {
         let py = storage.py();
         let storage = storage.borrow();
         Self {

@@ -1,6 +1,6 @@
 //! `storage[key]` and `storage[key] = value`.
 //!
-//! Basic keys (integers, slices, `...`, and `None` where axes have no labels) make views; any other key is NumPy's
+//! Basic keys (integers, slices, `...`, and `None`, after which no axis has a label) make views; any other key is NumPy's
 //! advanced indexing, which reads a copy as a NumPy array.
 
 use std::ops::Range;
@@ -325,13 +325,7 @@ impl Storage {
                     )));
                     axis += 1;
                 }
-                Entry::NewAxis => {
-                    if self.axes.dims.is_some() {
-                        let message = "a new axis (None) would have no label; use numpy.asarray(storage)[...] instead";
-                        return Err(raise(py, "DimensionsError", message));
-                    }
-                    parts.push(None);
-                }
+                Entry::NewAxis => parts.push(None),
             }
         }
         parts.extend(whole(axis..ndim));
@@ -413,7 +407,7 @@ impl Storage {
 }
 
 /// Numbers of Python and NumPy, which need no array of their own.
-fn is_scalar(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+pub fn is_scalar(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     if value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyInt>() {
         return Ok(true);
     }

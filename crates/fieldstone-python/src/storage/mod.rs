@@ -3,7 +3,8 @@
 //! A creation function reads its keywords (`parameters`), looks up what was not given (`resolve`) in the preset and
 //! in the data (`foreign`), and allocates or wraps (`creation`). From then on a `Storage` is a strided view of
 //! memory plus what its axes mean (`axes`); `indexing` and `attributes` make further views of it, `protocols`
-//! shows it to other libraries, `field` to stencils and `repr` to people, `ufunc` computes with it.
+//! shows it to other libraries, `field` to stencils and `repr` to people, `ufunc` and `function`
+//! compute with it.
 mod assign;
 mod attributes;
 mod axes;
@@ -11,6 +12,7 @@ mod creation;
 mod device_array;
 mod field;
 mod foreign;
+mod function;
 mod indexing;
 mod memory;
 mod parameters;

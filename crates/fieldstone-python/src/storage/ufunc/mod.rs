@@ -5,9 +5,9 @@
 //! its labels are those of all operands; its origin, halo and aligned index the largest per axis; its layout that of the
 //! first storage; its alignment the least common multiple of all.
 
-mod operand;
-mod reduction;
-mod result;
+pub mod operand;
+pub mod reduction;
+pub mod result;
 
 use fieldstone_storage::Access;
 use pyo3::prelude::*;

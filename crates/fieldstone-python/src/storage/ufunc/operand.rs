@@ -53,10 +53,37 @@ impl<'py> Operand<'py> {
     }
 
     /// The operand as NumPy is to see it, with its axes where those of the result are.
+    ///
+    /// Arrays do not say what their axes are, so that they must have all that the result has.
     pub fn matched(
         &self,
         py: Python<'py>,
         function: &str,
+        dims: Option<&[Dim]>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let message = match (&self.array, dims) {
+            (Some(array), Some(dims))
+                if array.labels(py)?.is_none()
+                    && !matches!(array.view.ndim(), 0)
+                    && array.view.ndim() != dims.len() =>
+            {
+                format!(
+                    "{function}: an array of shape {} has no labels, so it must have the {} axes {} of the result; give \
+                     it axes of one point, or labels with as_storage(data, dims=...)",
+                    axes::numbers(array.view.shape()),
+                    dims.len(),
+                    axes::show(dims)
+                )
+            }
+            _ => return self.matched_from_last(py, dims),
+        };
+        Err(raise(py, "DimensionsError", message))
+    }
+
+    /// The operand as NumPy is to see it; arrays of fewer axes than the result have the last ones, as in NumPy.
+    pub fn matched_from_last(
+        &self,
+        py: Python<'py>,
         dims: Option<&[Dim]>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let Some(array) = &self.array else {
@@ -64,18 +91,6 @@ impl<'py> Operand<'py> {
         };
         let view = match (dims, array.labels(py)?) {
             (Some(dims), Some(own)) => spread(py, &array.view, own, dims)?,
-            (Some(dims), None)
-                if !matches!(array.view.ndim(), 0) && array.view.ndim() != dims.len() =>
-            {
-                let message = format!(
-                    "{function}: an array of shape {} has no labels, so it must have the {} axes {} of the result; give \
-                     it axes of one point, or labels with as_storage(data, dims=...)",
-                    axes::numbers(array.view.shape()),
-                    dims.len(),
-                    axes::show(dims)
-                );
-                return Err(raise(py, "DimensionsError", message));
-            }
             _ => array.view.clone(),
         };
         array::array_of(&view, &array.dtype, array.writeable, self.object.clone())

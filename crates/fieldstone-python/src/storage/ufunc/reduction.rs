@@ -78,7 +78,21 @@ fn reduced_axes(
     dims: Option<&[Dim]>,
     ndim: usize,
 ) -> PyResult<Vec<usize>> {
-    let py = keywords.py();
+    let given = match keywords.get_item("axis")? {
+        None => vec![0],
+        Some(axis) if axis.is_none() => return Ok((0..ndim).collect()),
+        Some(axis) => axes_given(&axis, dims)?,
+    };
+    keywords.set_item("axis", PyTuple::new(keywords.py(), &given)?)?;
+    // An axis that is not there is NumPy's error to raise.
+    Ok(given
+        .into_iter()
+        .filter_map(|axis| usize::try_from(if axis < 0 { axis + ndim as isize } else { axis }).ok())
+        .collect())
+}
+
+/// The numbers of axes, of which each may be given by its label.
+pub fn axes_given(given: &Bound<'_, PyAny>, dims: Option<&[Dim]>) -> PyResult<Vec<isize>> {
     let number = |entry: &Bound<'_, PyAny>| -> PyResult<isize> {
         if !entry.is_instance_of::<PyString>() {
             return entry.extract();
@@ -91,31 +105,16 @@ fn reduced_axes(
         place.map(|axis| axis as isize).ok_or_else(|| {
             let own = dims.map_or_else(|| "none".to_owned(), axes::show);
             raise(
-                py,
+                given.py(),
                 "DimensionsError",
                 format!("axis: the storage has no axis '{label}'; its labels are {own}"),
             )
         })
     };
-    let given: Option<Vec<isize>> = match keywords.get_item("axis")? {
-        None => Some(vec![0]),
-        Some(axis) if axis.is_none() => None,
-        Some(axis) if axis.is_instance_of::<PyTuple>() => Some(
-            axis.try_iter()?
-                .map(|entry| number(&entry?))
-                .collect::<PyResult<_>>()?,
-        ),
-        Some(axis) => Some(vec![number(&axis)?]),
-    };
-    let Some(given) = given else {
-        return Ok((0..ndim).collect());
-    };
-    keywords.set_item("axis", PyTuple::new(py, &given)?)?;
-    // An axis that is not there is NumPy's error to raise.
-    Ok(given
-        .into_iter()
-        .filter_map(|axis| usize::try_from(if axis < 0 { axis + ndim as isize } else { axis }).ok())
-        .collect())
+    match given.cast::<PyTuple>() {
+        Ok(several) => several.iter().map(|entry| number(&entry)).collect(),
+        Err(_) => Ok(vec![number(given)?]),
+    }
 }
 
 fn reduced<'py>(

@@ -10,6 +10,7 @@ use crate::array;
 use crate::storage::Storage;
 use crate::storage::axes::Axes;
 use crate::storage::foreign::Foreign;
+use crate::storage::function::{fresh, is_supported};
 use crate::storage::resolve::{Location, Resolved};
 
 /// The storages to compute into; `None` where NumPy has to find out itself what types and shapes they have.
@@ -94,9 +95,11 @@ pub fn as_storage<'py>(
     let Ok(array) = result.cast::<PyUntypedArray>() else {
         return Ok(result);
     };
-    let storage = parameters(py, array.shape().to_vec(), array.dtype(), dims, inputs)?
-        .holding_array(array)?;
-    Ok(storage.into_object(py)?.into_any())
+    if !is_supported(&array.dtype()) {
+        return Ok(result);
+    }
+    let resolved = parameters(py, array.shape().to_vec(), array.dtype(), dims, inputs)?;
+    fresh(array, resolved)
 }
 
 /// The parameters of a result, from those of the storages among the operands.
@@ -108,48 +111,20 @@ fn parameters<'py>(
     inputs: &[Operand<'py>],
 ) -> PyResult<Resolved<'py>> {
     let ndim = shape.len();
-    let mut axes = Axes {
-        dims: dims.map(<[Dim]>::to_vec),
-        halo: vec![(0, 0); ndim],
-        explicit_origin: None,
-        aligned_index: vec![0; ndim],
-        layout: Layout::c(ndim),
-    };
-    let mut origin = vec![0; ndim];
+    let mut axes: Option<Axes> = None;
     let mut alignment = 1;
     let storages = inputs.iter().filter(|input| input.is_storage);
-    for (number, foreign) in storages
-        .filter_map(|input| input.array.as_ref())
-        .enumerate()
-    {
-        let places = places(py, foreign, dims, ndim)?;
-        for (axis, &place) in places.iter().enumerate() {
-            let (lower, upper) = foreign.axes.halo[axis];
-            let halo = &mut axes.halo[place];
-            *halo = (halo.0.max(lower), halo.1.max(upper));
-            axes.aligned_index[place] =
-                axes.aligned_index[place].max(foreign.axes.aligned_index[axis]);
-            origin[place] = origin[place].max(foreign.axes.origin()[axis]);
-        }
+    for foreign in storages.filter_map(|input| input.array.as_ref()) {
+        let own = spread_axes(foreign, &places(py, foreign, dims, ndim)?, ndim);
         alignment = least_common_multiple(alignment, foreign.alignment);
-        if number == 0 {
-            axes.layout = layout_like(foreign, &places, ndim);
-        }
+        axes = Some(match axes {
+            Some(axes) => largest(axes, &own),
+            None => own,
+        });
     }
-    for (axis, &size) in shape.iter().enumerate() {
-        let (lower, upper) = axes.halo[axis];
-        axes.halo[axis] = (lower.min(size), upper.min(size - lower.min(size)));
-        axes.aligned_index[axis] = axes.aligned_index[axis].min(size);
-        origin[axis] = origin[axis].min(size);
-    }
-    if axes
-        .halo
-        .iter()
-        .zip(&origin)
-        .any(|(&(lower, _), &origin)| lower != origin)
-    {
-        axes.explicit_origin = Some(origin);
-    }
+    let mut axes = axes.unwrap_or_else(|| Axes::plain(ndim));
+    axes.dims = dims.map(<[Dim]>::to_vec);
+    axes.limit(&shape);
     Ok(Resolved {
         shape,
         dtype,
@@ -157,6 +132,37 @@ fn parameters<'py>(
         alignment,
         location: Location::Host,
     })
+}
+
+/// The axes of an operand among those of the result, without labels.
+fn spread_axes(foreign: &Foreign<'_>, places: &[usize], ndim: usize) -> Axes {
+    let own = &foreign.axes;
+    let mut axes = Axes::plain(ndim);
+    let mut origin = vec![0; ndim];
+    for (axis, &place) in places.iter().enumerate() {
+        axes.halo[place] = own.halo[axis];
+        axes.aligned_index[place] = own.aligned_index[axis];
+        if let Some(own) = &own.explicit_origin {
+            origin[place] = own[axis];
+        }
+    }
+    axes.explicit_origin = own.explicit_origin.as_ref().map(|_| origin);
+    axes.layout = layout_like(foreign, places, ndim);
+    axes
+}
+
+/// The largest origin, halo and aligned index of two, per axis; the rest is that of the first.
+pub fn largest(mut axes: Axes, other: &Axes) -> Axes {
+    let explicit = axes.explicit_origin.is_some() || other.explicit_origin.is_some();
+    let origins = axes.origin().into_iter().zip(other.origin());
+    axes.explicit_origin = explicit.then(|| origins.map(|(a, b)| a.max(b)).collect());
+    for (halo, other) in axes.halo.iter_mut().zip(&other.halo) {
+        *halo = (halo.0.max(other.0), halo.1.max(other.1));
+    }
+    for (index, other) in axes.aligned_index.iter_mut().zip(&other.aligned_index) {
+        *index = (*index).max(*other);
+    }
+    axes
 }
 
 /// For each axis of an operand, which axis of the result it is.
@@ -190,7 +196,8 @@ fn layout_like(foreign: &Foreign<'_>, places: &[usize], ndim: usize) -> Layout {
     Layout::from_order(&order).unwrap_or_else(|_| Layout::c(ndim))
 }
 
-fn least_common_multiple(first: usize, second: usize) -> usize {
+/// The smallest number that both divide.
+pub fn least_common_multiple(first: usize, second: usize) -> usize {
     let (mut a, mut b) = (first, second);
     while b != 0 {
         (a, b) = (b, a % b);
