@@ -56,7 +56,7 @@ class Rounds:
 
 
 def measure(contenders: Mapping[str, Callable[[int], float]], rounds: int) -> Rounds:
-    """Let each contender take its turn in every round.
+    """Let each contender take its turn in every round: first untimed, until data and threads are where they stay.
 
     A contender is called with a number of calls to make and returns how long they took (s).
     """
@@ -64,6 +64,7 @@ def measure(contenders: Mapping[str, Callable[[int], float]], rounds: int) -> Ro
     times: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):
         for name, contender in contenders.items():
+            contender(max(3, calls[name]))
             times[name].append(contender(calls[name]) / calls[name])
     return Rounds(times)
 
@@ -76,11 +77,5 @@ def _calls_per_turn(contender: Callable[[int], float]) -> int:
 
 
 def of_statement(statement: str, names: Mapping[str, Any]) -> Callable[[int], float]:
-    """Return a contender that runs a statement with these names, after one untimed time that wakes its threads."""
-    timer = timeit.Timer(statement, globals=dict(names))
-
-    def run(calls: int) -> float:
-        timer.timeit(1)
-        return timer.timeit(calls)
-
-    return run
+    """Return a contender that runs a statement with these names."""
+    return timeit.Timer(statement, globals=dict(names)).timeit

@@ -8,7 +8,7 @@
 //! * anything else: element by element, in tiles that keep both sides in cache.
 
 use crate::loops::Nest;
-use crate::share::{Source, Target};
+use crate::share::{Source, Target, streams};
 use crate::{Allocation, Spec, StorageError, View, rows, tiles};
 
 /// Copies all elements of `source` to `target`, which has the same shape, with at most `threads` threads.
@@ -82,6 +82,14 @@ unsafe fn copy_apart(source: &View, target: &View, threads: usize) {
         target.strides(),
         target.itemsize(),
     );
+    let past_caches = streams(nest.touched(), threads);
+    // SAFETY: as the caller says.
+    unsafe { follow(&nest, source, target, threads, past_caches) };
+}
+
+/// # Safety
+/// As for [`copy_apart`]; the nest is that of these views.
+unsafe fn follow(nest: &Nest, source: &View, target: &View, threads: usize, past_caches: bool) {
     let from = source.pointer().wrapping_offset(nest.source);
     let to = target.pointer().wrapping_offset(nest.target);
     let unit = nest.itemsize as isize;
@@ -89,9 +97,78 @@ unsafe fn copy_apart(source: &View, target: &View, threads: usize) {
     unsafe {
         match nest.loops.last() {
             Some(inner) if (inner.source, inner.target) != (unit, unit) => {
-                tiles::copy(&nest, Source(from), Target(to), threads);
+                tiles::copy(nest, Source(from), Target(to), threads, past_caches);
             }
-            _ => rows::copy(&nest, Source(from), Target(to), threads),
+            _ => rows::copy(nest, Source(from), Target(to), threads, past_caches),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Layout;
+    use proptest::prelude::*;
+
+    /// A view of memory whose bytes all differ from their neighbours, in any layout.
+    fn view(shape: &[usize], itemsize: usize, ranks: &[usize], alignment: usize) -> View {
+        let spec = Spec {
+            shape: shape.to_vec(),
+            itemsize,
+            layout: Layout::new(ranks).unwrap(),
+            alignment,
+            aligned_index: vec![0; shape.len()],
+        };
+        let (buffer, view) = Allocation::new(&spec).unwrap();
+        for n in 0..buffer.bytes() {
+            // SAFETY: within the buffer.
+            unsafe { buffer.pointer().add(n).write((n * 7 + n / 251) as u8) };
+        }
+        view
+    }
+
+    fn elements(view: &View) -> Vec<&[u8]> {
+        let mut addresses = vec![view.pointer()];
+        for (&size, &stride) in view.shape().iter().zip(view.strides()) {
+            let step = |&at: &*mut u8| {
+                (0..size as isize).map(move |index| at.wrapping_offset(index * stride))
+            };
+            addresses = addresses.iter().flat_map(step).collect();
+        }
+        let element = |&at: &*mut u8| {
+            // SAFETY: an element of a view that owns its memory.
+            unsafe { std::slice::from_raw_parts(at, view.itemsize()) }
+        };
+        addresses.iter().map(element).collect()
+    }
+
+    fn layouts(ndim: usize) -> impl Strategy<Value = (Vec<usize>, usize)> {
+        (
+            Just((0..ndim).collect::<Vec<_>>()).prop_shuffle(),
+            prop::sample::select(vec![1usize, 16, 64]),
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+
+        /// Whether a copy goes past the caches depends on its size elsewhere; here small ones do too.
+        #[test]
+        fn all_layouts_are_copied_through_and_past_the_caches(
+            (shape, from, to) in (0usize..5).prop_flat_map(|ndim| {
+                let sizes = prop::sample::select(vec![1usize, 2, 3, 8, 13, 16, 32, 40, 129]);
+                (prop::collection::vec(sizes, ndim), layouts(ndim), layouts(ndim))
+            }).prop_filter("small", |(shape, ..)| shape.iter().product::<usize>() <= 80_000),
+            itemsize in prop::sample::select(vec![1usize, 2, 3, 4, 8, 16]),
+            threads in 1usize..4,
+            past_caches: bool,
+        ) {
+            let source = view(&shape, itemsize, &from.0, from.1);
+            let target = view(&shape, itemsize, &to.0, to.1);
+            let nest = Nest::new(&shape, source.strides(), target.strides(), itemsize);
+            // SAFETY: both views own their memory.
+            unsafe { follow(&nest, &source, &target, threads, past_caches) };
+            prop_assert!(elements(&source) == elements(&target));
         }
     }
 }

@@ -43,6 +43,7 @@ mod preset;
 mod rows;
 mod share;
 mod simd;
+mod stage;
 mod sync;
 mod tiles;
 mod transfer;

@@ -1,7 +1,7 @@
 //! Runs of bytes that are contiguous on both sides.
 
 use crate::loops::{Loop, Nest, runs, turns};
-use crate::share::{Source, Target, share, streams};
+use crate::share::{Source, Target, share};
 use crate::simd::{self, Rows};
 
 /// A long row is shared between threads in pieces of about this many bytes.
@@ -14,8 +14,14 @@ const PATTERN: usize = 4 << 10;
 ///
 /// # Safety
 /// The nest's elements must be readable from `source` on and writable from `target` on, by nobody else meanwhile, and be apart.
-pub(crate) unsafe fn copy(nest: &Nest, source: Source, target: Target, threads: usize) {
-    let move_rows = pick(nest, threads);
+pub(crate) unsafe fn copy(
+    nest: &Nest,
+    source: Source,
+    target: Target,
+    threads: usize,
+    past_caches: bool,
+) {
+    let move_rows = pick(past_caches);
     each(nest, threads, &|from, to, rows| {
         // SAFETY: `each` stays within the nest's elements.
         unsafe { move_rows(source.at(from), target.at(to), rows) };
@@ -26,9 +32,15 @@ pub(crate) unsafe fn copy(nest: &Nest, source: Source, target: Target, threads: 
 ///
 /// # Safety
 /// The nest's elements must be writable from `target` on, by nobody else meanwhile.
-pub(crate) unsafe fn fill(nest: &Nest, element: &[u8], target: Target, threads: usize) {
+pub(crate) unsafe fn fill(
+    nest: &Nest,
+    element: &[u8],
+    target: Target,
+    threads: usize,
+    past_caches: bool,
+) {
     let pattern = &element.repeat(PATTERN.div_ceil(element.len()))[..];
-    let move_rows = pick(nest, threads);
+    let move_rows = pick(past_caches);
     each(nest, threads, &|_, to, rows| {
         let short = rows.bytes <= pattern.len();
         let (blocks, count) = if short {
@@ -55,8 +67,8 @@ pub(crate) unsafe fn fill(nest: &Nest, element: &[u8], target: Target, threads: 
     });
 }
 
-fn pick(nest: &Nest, threads: usize) -> simd::MoveRows {
-    if streams(nest.touched(), threads) {
+fn pick(past_caches: bool) -> simd::MoveRows {
+    if past_caches {
         simd::streaming_rows()
     } else {
         simd::plain_rows

@@ -2,18 +2,19 @@
 
 use crate::PerAxis;
 use crate::loops::{Loop, Nest, runs, turns};
-use crate::share::{Source, Target, share, streams};
+use crate::share::{Source, Target, share};
 use crate::simd::{self, Blocks, Kernel};
+use crate::stage::Stage;
 
-/// A line of a cache. A tile that is written past the cache is one or two lines wide: few rows of the source are then read side by
-/// side, while those of the next tile are fetched ahead.
+/// A line of a cache. A tile that is written past the cache is two lines wide: few rows of the source are then read side by side,
+/// while those of the next tile are fetched ahead.
 const LINE: usize = 64;
 
 /// Rows that lie multiples of this many bytes apart fall into one set of the first-level cache, which has no room for many.
-const ALIAS: isize = 2048;
+const ALIAS: usize = 2048;
 
 /// Bytes of other tiles along the axis with the target's smallest stride.
-const WIDTH: usize = 256;
+const WIDTH: usize = 512;
 
 /// The same if that is also the axis with the source's smallest stride, so that a tile is a few rows.
 const ROW: usize = 4096;
@@ -32,8 +33,14 @@ const ONCE: Loop = Loop {
 ///
 /// # Safety
 /// The nest's elements must be readable from `source` on and writable from `target` on, by nobody else meanwhile, and be apart.
-pub(crate) unsafe fn copy(nest: &Nest, source: Source, target: Target, threads: usize) {
-    let plan = Plan::new(nest, target, threads);
+pub(crate) unsafe fn copy(
+    nest: &Nest,
+    source: Source,
+    target: Target,
+    threads: usize,
+    past_caches: bool,
+) {
+    let plan = Plan::new(nest, target, past_caches);
     let tiles = plan.a.count * plan.b.count;
     let step = plan.outer.last().unwrap_or(&ONCE);
     share(
@@ -48,8 +55,14 @@ pub(crate) unsafe fn copy(nest: &Nest, source: Source, target: Target, threads: 
                     let first = begin.saturating_sub(turn * tiles);
                     for tile in first..(end - turn * tiles).min(tiles) {
                         let (tile, skip) = plan.tile(tile);
+                        let (from, to) = (source.at(from + skip.0), target.at(to + skip.1));
                         // SAFETY: the tile is within the nest's elements.
-                        unsafe { tile.copy(source.at(from + skip.0), target.at(to + skip.1)) };
+                        unsafe {
+                            match &plan.stage {
+                                Some(stage) => stage.copy(&tile, from, to),
+                                None => tile.copy(from, to),
+                            }
+                        }
                     }
                     turn += 1;
                 }
@@ -90,6 +103,7 @@ pub unsafe fn transpose_plane(
         itemsize,
         kernel: kernel.as_ref(),
         streaming: false,
+        fetches: false,
     };
     // SAFETY: as the caller says.
     unsafe { tile.copy(source, target) };
@@ -105,29 +119,35 @@ struct Plan {
     b: Cut,
     itemsize: usize,
     kernel: Option<Kernel>,
-    /// Whether the kernel needs targets that begin at a cache line.
+    /// Whether the kernel writes past the caches; it then needs targets that begin at a cache line.
     streaming: bool,
+    /// How tiles go through memory between, if they do.
+    stage: Option<Stage>,
 }
 
-/// A loop that is cut into `count` parts of `length`; the first part is longer by `head`, the last by what remains.
+/// A loop that is cut into `count` parts of about the same length. All but the first and the last begin and end a multiple of
+/// `grain` behind `head`.
 struct Cut {
     whole: Loop,
     head: usize,
-    length: usize,
+    grain: usize,
     count: usize,
 }
 
 /// A part of the plane of tiles.
-struct Tile<'a> {
-    a: Loop,
-    b: Loop,
-    itemsize: usize,
+#[derive(Clone, Copy)]
+pub(crate) struct Tile<'a> {
+    pub a: Loop,
+    pub b: Loop,
+    pub itemsize: usize,
     kernel: Option<&'a Kernel>,
     streaming: bool,
+    /// Whether what follows the tile along `a` is fetched ahead.
+    pub fetches: bool,
 }
 
 impl Plan {
-    fn new(nest: &Nest, target: Target, threads: usize) -> Self {
+    fn new(nest: &Nest, target: Target, past_caches: bool) -> Self {
         let mut outer = nest.loops.clone();
         let a = outer.pop().unwrap_or(ONCE);
         let nearest = (0..outer.len()).min_by_key(|&n| outer[n].source.unsigned_abs());
@@ -140,33 +160,45 @@ impl Plan {
         let b = b.unwrap_or(ONCE);
         let unit = nest.itemsize as isize;
         let transposes = a.target == unit && b.source == unit;
-        let in_lines = |axis: &Loop| axis.target % LINE as isize == 0;
         let address = target.0.addr();
         let head = address.next_multiple_of(LINE) - address;
-        let streaming = streams(nest.touched(), threads)
-            && transposes
-            && in_lines(&b)
-            && outer.iter().all(in_lines)
+        let in_lines = std::iter::once(&b)
+            .chain(&outer)
+            .all(|axis| axis.target % LINE as isize == 0)
             && head.is_multiple_of(nest.itemsize);
+        let aliases = |stride: isize| stride.unsigned_abs().is_multiple_of(ALIAS);
+        let (from_aliases, to_aliases) = (aliases(a.source), aliases(b.target));
+        let staged = past_caches && transposes && (!in_lines || from_aliases);
+        let streaming = past_caches && transposes && !staged;
         let kernel = if transposes {
             simd::transposition(nest.itemsize, streaming)
         } else {
             None
         };
-        let head = if streaming { head / nest.itemsize } else { 0 };
-        let width = match b.source.unsigned_abs() < a.source.unsigned_abs() {
-            true if streaming && a.source % ALIAS == 0 => LINE,
-            true if streaming => 2 * LINE,
-            true => WIDTH,
-            false => ROW,
+        let stage = match &kernel {
+            Some(kernel) if staged && a.size >= kernel.lanes && b.size >= kernel.lanes => {
+                Some(Stage::past_caches())
+            }
+            _ => None,
         };
+        let (width, length) = match &stage {
+            Some(stage) => (stage.width, (stage.length / nest.itemsize).max(1)),
+            None if streaming => (2 * LINE, LENGTH),
+            // Few rows of the source at a time, unless that makes for many visits to rows of the target that are no better.
+            None if transposes && from_aliases && !to_aliases => (LINE, LENGTH),
+            None if b.source.unsigned_abs() < a.source.unsigned_abs() => (WIDTH, LENGTH),
+            None => (ROW, LENGTH),
+        };
+        let head = if streaming { head / nest.itemsize } else { 0 };
+        let grain = LINE / nest.itemsize.min(LINE);
         Self {
             outer,
-            a: Cut::new(a, head, (width / nest.itemsize).max(1)),
-            b: Cut::new(b, 0, LENGTH),
+            a: Cut::new(a, head, (width / nest.itemsize).max(1), grain),
+            b: Cut::new(b, 0, length, grain),
             itemsize: nest.itemsize,
             kernel,
             streaming,
+            stage,
         }
     }
 
@@ -180,37 +212,27 @@ impl Plan {
             itemsize: self.itemsize,
             kernel: self.kernel.as_ref(),
             streaming: self.streaming,
+            fetches: self.streaming,
         };
         (tile, (skip_a.0 + skip_b.0, skip_a.1 + skip_b.1))
     }
 }
 
 impl Cut {
-    fn new(whole: Loop, head: usize, length: usize) -> Self {
-        let count = (whole.size.saturating_sub(head) / length).max(1);
+    /// Cuts a loop into parts of about this length.
+    fn new(whole: Loop, head: usize, length: usize, grain: usize) -> Self {
+        let rest = whole.size.saturating_sub(head);
         Self {
             whole,
             head,
-            length,
-            count,
+            grain,
+            count: ((rest + length / 2) / length).max(1),
         }
     }
 
     /// A part by its number, and how far it is from the beginning.
     fn part(&self, number: usize) -> ((isize, isize), Loop) {
-        let start = |number| {
-            if number == 0 {
-                0
-            } else {
-                self.head + number * self.length
-            }
-        };
-        let begin = start(number);
-        let end = if number + 1 == self.count {
-            self.whole.size
-        } else {
-            start(number + 1)
-        };
+        let (begin, end) = (self.border(number), self.border(number + 1));
         let at = begin as isize;
         let part = Loop {
             size: end - begin,
@@ -218,12 +240,26 @@ impl Cut {
         };
         ((at * self.whole.source, at * self.whole.target), part)
     }
+
+    /// Where a part begins.
+    fn border(&self, number: usize) -> usize {
+        if number == 0 {
+            0
+        } else if number == self.count {
+            self.whole.size
+        } else {
+            let rest = self.whole.size - self.head;
+            // As `rest * number / count`, which may overflow.
+            let even = rest / self.count * number + rest % self.count * number / self.count;
+            self.head + even / self.grain * self.grain
+        }
+    }
 }
 
 impl Tile<'_> {
     /// # Safety
     /// As for the copy this is a part of; with a kernel, `a` has unit stride in the target and `b` in the source.
-    unsafe fn copy(&self, source: *const u8, target: *mut u8) {
+    pub unsafe fn copy(&self, source: *const u8, target: *mut u8) {
         // SAFETY: as the caller says.
         unsafe {
             match self.kernel {
@@ -270,7 +306,12 @@ impl Tile<'_> {
             }
         };
         cover(0, head.min(self.a.size), 0, count_b, 0);
-        run(kernel.whole, head, 0, count_a, count_b, 0);
+        let whole = if self.fetches {
+            kernel.fetching
+        } else {
+            kernel.whole
+        };
+        run(whole, head, 0, count_a, count_b, 0);
         cover(head + count_a * lanes, self.a.size, 0, count_b, 0);
         let done = count_b * lanes;
         if done < self.b.size {
@@ -355,6 +396,7 @@ mod tests {
             itemsize,
             kernel: kernel.as_ref(),
             streaming,
+            fetches: streaming,
         };
         // SAFETY: source and target have room for the tile.
         unsafe { tile.copy(source.as_ptr(), target[start + skip..].as_mut_ptr()) };

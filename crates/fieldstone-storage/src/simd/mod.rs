@@ -50,7 +50,7 @@ pub(crate) struct Blocks {
     pub target: isize,
     /// How many elements of each block along `b` are not written.
     pub skip: usize,
-    /// Bytes from each element of the source to the one that will be read after the last block, or nearby.
+    /// Bytes from each element of the source to one that will be read soon after.
     pub ahead: isize,
 }
 
@@ -63,6 +63,8 @@ pub(crate) struct Kernel {
     pub lanes: usize,
     /// Transposes whole blocks, whatever their `skip`; if streaming, the target must begin at a cache line, and so must its rows.
     pub whole: Transpose,
+    /// The same, and fetches what lies `ahead` in the source.
+    pub fetching: Transpose,
     /// Transposes blocks that are not written completely, at any address.
     pub partial: Transpose,
 }

@@ -128,11 +128,16 @@ fn transposition_at(level: Level, itemsize: usize, streaming: bool) -> Option<Ke
             Some(Kernel {
                 lanes: $lanes,
                 whole: if streaming {
-                    $name::<true, false>
+                    $name::<true, true, false>
                 } else {
-                    $name::<false, false>
+                    $name::<false, false, false>
                 },
-                partial: $name::<false, true>,
+                fetching: if streaming {
+                    $name::<true, true, false>
+                } else {
+                    $name::<false, true, false>
+                },
+                partial: $name::<false, false, true>,
             })
         };
     }
@@ -157,7 +162,7 @@ macro_rules! transposition {
         /// # Safety
         /// As for every [`super::Transpose`], and the processor must have the feature. With `STREAM`, target rows begin at cache lines.
         #[target_feature(enable = $feature)]
-        unsafe fn $name<const STREAM: bool, const PARTIAL: bool>(
+        unsafe fn $name<const STREAM: bool, const FETCH: bool, const PARTIAL: bool>(
             source: *const u8,
             target: *mut u8,
             blocks: Blocks,
@@ -173,8 +178,7 @@ macro_rules! transposition {
                     unsafe {
                         let mut rows = [$load(from.cast()); $lanes];
                         for (n, row) in rows.iter_mut().enumerate() {
-                            if STREAM {
-                                // The same row of the next tile.
+                            if FETCH {
                                 let next = n as isize * blocks.source + blocks.ahead;
                                 _mm_prefetch::<_MM_HINT_T0>(from.wrapping_offset(next).cast());
                             }
