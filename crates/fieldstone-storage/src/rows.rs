@@ -2,12 +2,12 @@
 
 use crate::loops::{Loop, Nest, runs, turns};
 use crate::share::{Source, Target, share};
-use crate::simd::{self, Rows};
+use crate::simd::{self, Pattern, Rows};
 
 /// A long row is shared between threads in pieces of about this many bytes.
 const PIECE: usize = 64 << 10;
 
-/// A fill copies from a repetition of its element of at least this many bytes.
+/// A fill with elements that do not divide a line copies from a repetition of its element of at least this many bytes.
 const PATTERN: usize = 4 << 10;
 
 /// Copies the nest's elements; its innermost loop, if any, has the stride of one element on both sides.
@@ -39,6 +39,26 @@ pub(crate) unsafe fn fill(
     threads: usize,
     past_caches: bool,
 ) {
+    let Some(pattern) = Pattern::of(element) else {
+        // SAFETY: as the caller says.
+        return unsafe { fill_odd(nest, element, target, threads, past_caches) };
+    };
+    let fill_rows = if past_caches {
+        simd::streaming_filled_rows()
+    } else {
+        simd::filled_rows()
+    };
+    each(nest, threads, &|_, to, rows| {
+        // SAFETY: `each` stays within the nest's elements.
+        unsafe { fill_rows(&pattern, target.at(to), rows) };
+    });
+}
+
+/// Fills with an element whose size does not divide a line of the cache.
+///
+/// # Safety
+/// As for [`fill`].
+unsafe fn fill_odd(nest: &Nest, element: &[u8], target: Target, threads: usize, past_caches: bool) {
     let pattern = &element.repeat(PATTERN.div_ceil(element.len()))[..];
     let move_rows = pick(past_caches);
     each(nest, threads, &|_, to, rows| {

@@ -39,6 +39,73 @@ pub(crate) fn streaming_rows() -> MoveRows {
     return plain_rows;
 }
 
+/// Bytes that are repeated, in each row from its beginning: an element as often as a line of a cache holds it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pattern([u8; 2 * Pattern::PERIOD]);
+
+impl Pattern {
+    /// After so many bytes the pattern is what it was.
+    pub const PERIOD: usize = 64;
+
+    /// The repetition of an element; none for sizes that do not divide a line.
+    pub fn of(element: &[u8]) -> Option<Self> {
+        if element.is_empty() || !Self::PERIOD.is_multiple_of(element.len()) {
+            return None;
+        }
+        let mut bytes = [0; 2 * Self::PERIOD];
+        for part in bytes.chunks_exact_mut(element.len()) {
+            part.copy_from_slice(element);
+        }
+        Some(Self(bytes))
+    }
+
+    /// A period of it, as it is so many bytes behind the beginning of a row.
+    fn from(&self, place: usize) -> &[u8; Self::PERIOD] {
+        let start = place % Self::PERIOD;
+        self.0[start..].first_chunk().unwrap_or(&[0; Self::PERIOD])
+    }
+}
+
+/// Fills rows with a pattern; `source` of the rows means nothing. Targets must be writable.
+pub(crate) type FillRows = unsafe fn(&Pattern, *mut u8, Rows);
+
+/// Fills rows through the cache.
+pub(crate) fn filled_rows() -> FillRows {
+    #[cfg(target_arch = "x86_64")]
+    return x86::filled_rows(false);
+    #[cfg(not(target_arch = "x86_64"))]
+    return plain_filled_rows;
+}
+
+/// Fills rows past the cache, where the processor can; [`fence`] must follow.
+pub(crate) fn streaming_filled_rows() -> FillRows {
+    #[cfg(target_arch = "x86_64")]
+    return x86::filled_rows(true);
+    #[cfg(not(target_arch = "x86_64"))]
+    return plain_filled_rows;
+}
+
+/// Fills rows with plain code.
+///
+/// # Safety
+/// As for every [`FillRows`].
+#[cfg(any(test, not(target_arch = "x86_64")))]
+unsafe fn plain_filled_rows(pattern: &Pattern, target: *mut u8, rows: Rows) {
+    for n in 0..rows.count as isize {
+        let to = target.wrapping_offset(n * rows.target);
+        let mut done = 0;
+        while done < rows.bytes {
+            let bytes = Pattern::PERIOD.min(rows.bytes - done);
+            // SAFETY: within the row.
+            unsafe {
+                to.add(done)
+                    .copy_from_nonoverlapping(pattern.from(0).as_ptr(), bytes)
+            };
+            done += bytes;
+        }
+    }
+}
+
 /// Square blocks to transpose. Along `b` the source's elements follow each other, along `a` the target's.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Blocks {
@@ -98,6 +165,15 @@ pub(crate) fn all_streaming_rows() -> Vec<MoveRows> {
     vec![streaming_rows()]
 }
 
+/// All ways to fill rows on this processor.
+#[cfg(test)]
+pub(crate) fn all_filled_rows() -> Vec<FillRows> {
+    #[cfg(target_arch = "x86_64")]
+    return x86::all_filled_rows();
+    #[cfg(not(target_arch = "x86_64"))]
+    vec![filled_rows()]
+}
+
 /// Makes what was written past the cache visible before anything that is written later.
 pub(crate) fn fence() {
     #[cfg(target_arch = "x86_64")]
@@ -110,6 +186,31 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #[test]
+        fn a_pattern_is_repeated_from_the_beginning_of_each_row(
+            count in 0usize..5, bytes in 0usize..400, gap in 0usize..70, place in 0usize..64, size in 0u32..6
+        ) {
+            let element: Vec<u8> = (1..=1 << size).collect();
+            let pattern = Pattern::of(&element).unwrap();
+            let stride = bytes + gap;
+            let rows = Rows { count, bytes, source: 0, target: stride as isize };
+            let filled = |fill_rows: FillRows| {
+                let mut target = vec![255u8; place + count * stride];
+                // SAFETY: the target has room for the rows.
+                unsafe { fill_rows(&pattern, target[place..].as_mut_ptr(), rows) };
+                fence();
+                target
+            };
+            let expected = filled(plain_filled_rows);
+            for chunk in expected[place..].chunks(stride.max(1)) {
+                prop_assert!(chunk[..bytes].iter().eq(element.iter().cycle().take(bytes)));
+                prop_assert!(chunk[bytes..].iter().all(|&byte| byte == 255));
+            }
+            for fill_rows in all_filled_rows() {
+                prop_assert_eq!(&filled(fill_rows), &expected);
+            }
+        }
+
         #[test]
         fn rows_past_the_cache_are_rows(
             count in 0usize..5, bytes in 0usize..400, gap in 0usize..70, place in 0usize..64, from in 0usize..64
