@@ -55,8 +55,9 @@ def simulated_device(count: SupportsIndex | None = None) -> AbstractContextManag
     """Put simulated devices in place of whatever accelerators there are, in the whole process, for a ``with`` block.
 
     A simulated device is host memory that only the functions of the device reach. It is no GPU, and as fast as the host
-    is. New memory of it is poisoned (as floating-point numbers: NaN), and transfers between it and the host are counted,
-    so it shows what a program would move and where it would read data that was never written or is out of date.
+    is. New memory of it is poisoned (as floating-point numbers: NaN), and transfers between it and the host are
+    counted, so it shows what a program would move and where it would read data that was never written or is out of
+    date.
 
     Blocks can be nested; the innermost one counts. What was allocated in a block can be used after it.
 

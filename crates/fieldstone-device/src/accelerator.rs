@@ -1,26 +1,76 @@
 //! What a device with memory of its own can do beside holding data.
 
+use std::any::Any;
+use std::fmt::Debug;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::{Contents, Device, DeviceError, Memory};
+use crate::{Contents, Device, DeviceError, DeviceId, Memory};
 
 /// A queue of work on a device, by the number that the array interfaces exchange: what is put into one queue is done in
 /// order.
 ///
-/// The numbers are those of CUDA: 0 and 1 are the default stream, 2 the default stream of the thread, others are handles.
+/// The numbers are those of CUDA: 0 and 1 are the default stream, 2 the default stream of the thread, others are handles, of a
+/// [`Queue`] or of another library. A number that is neither crashes the driver; a simulated device refuses it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Stream(pub usize);
 
 impl Stream {
     /// The stream that waits for all others, and for which all others wait.
     pub const DEFAULT: Self = Self(0);
+
+    /// The stream of the calling thread.
+    pub const OF_THREAD: Self = Self(2);
+}
+
+/// A stream of one's own, which the device gets back when this is dropped; work that is still in it is done nevertheless.
+///
+/// The default stream waits for it, and it for the default stream.
+pub trait Queue: Debug + Send + Sync {
+    /// The number by which to put work into it.
+    fn stream(&self) -> Stream;
+}
+
+/// A point in the work of a device: where a stream was when the event was last recorded.
+pub trait Event: Any + Debug + Send + Sync {
+    /// The device whose streams it is recorded in.
+    fn device(&self) -> DeviceId;
+
+    /// Takes the place where a stream is now.
+    ///
+    /// # Errors
+    /// If the driver reports an error.
+    fn record(&self, stream: Stream) -> Result<(), DeviceError>;
+
+    /// Whether all work before that place is done; there is none before the first [`Self::record`].
+    ///
+    /// # Errors
+    /// If the driver reports an error, of that work perhaps.
+    fn is_done(&self) -> Result<bool, DeviceError>;
+
+    /// Waits until all work before that place is done.
+    ///
+    /// # Errors
+    /// As [`Self::is_done`].
+    fn synchronize(&self) -> Result<(), DeviceError>;
+
+    /// Lets what is put into a stream of the device from now on wait for that place.
+    ///
+    /// # Errors
+    /// If the driver reports an error.
+    fn hold(&self, stream: Stream) -> Result<(), DeviceError>;
+
+    /// Milliseconds from the place of an earlier event of the same device to that of this one.
+    ///
+    /// # Errors
+    /// If either was not recorded, is not done, or is of another device.
+    fn milliseconds_since(&self, earlier: &dyn Event) -> Result<f64, DeviceError>;
 }
 
 /// A device with memory of its own.
 ///
 /// Functions with a stream may return before the work is done: what they access must stay as it is until the stream has been
 /// synchronised.
-pub trait Accelerator: Device {
+pub trait Accelerator: Any + Device {
     /// Allocates host memory that the device reads and writes fastest.
     ///
     /// # Errors
@@ -136,6 +186,22 @@ pub trait Accelerator: Device {
         stream: Stream,
     ) -> Result<(), DeviceError>;
 
+    /// Copies from this device to another one of the same kind, by a stream of this one.
+    ///
+    /// # Errors
+    /// As [`Self::upload`], and if the other device is of another kind.
+    ///
+    /// # Safety
+    /// As [`Self::copy`], with the target an address of the other device.
+    unsafe fn copy_to_peer(
+        &self,
+        source: *const u8,
+        peer: &dyn Accelerator,
+        target: *mut u8,
+        bytes: usize,
+        stream: Stream,
+    ) -> Result<(), DeviceError>;
+
     /// Sets every byte to `value`.
     ///
     /// # Errors
@@ -158,10 +224,30 @@ pub trait Accelerator: Device {
     /// If the driver reports an error, of that work perhaps.
     fn synchronize(&self, stream: Stream) -> Result<(), DeviceError>;
 
+    /// Waits until all work of all streams is done.
+    ///
+    /// # Errors
+    /// As [`Self::synchronize`].
+    fn synchronize_all(&self) -> Result<(), DeviceError>;
+
+    /// Makes a new stream.
+    ///
+    /// # Errors
+    /// If the driver reports an error.
+    fn create_stream(&self) -> Result<Box<dyn Queue>, DeviceError>;
+
+    /// Makes a new event.
+    ///
+    /// # Errors
+    /// If the driver reports an error.
+    fn create_event(&self) -> Result<Box<dyn Event>, DeviceError>;
+
     /// Where this process reaches the byte at an address of the device: for a simulated one, whose kernels run here.
+    ///
+    /// What is there is what the work done so far has left: synchronise first.
     fn reachable(&self, pointer: *mut u8) -> Option<*mut u8>;
 
-    /// Whether an address lies in memory of this device.
+    /// Whether an address lies in memory of this device, or in managed memory that it allocated.
     fn owns(&self, pointer: *const u8) -> bool;
 
     /// What has been moved since the device was found, or since [`Self::reset_transfers`].
@@ -194,6 +280,24 @@ pub struct Rows {
 }
 
 impl Rows {
+    /// One row.
+    pub(crate) fn one(bytes: usize) -> Self {
+        Self {
+            bytes,
+            count: 1,
+            source_pitch: bytes,
+            target_pitch: bytes,
+        }
+    }
+
+    /// The same rows, of a source in which they follow one another.
+    pub(crate) fn of_dense(self) -> Self {
+        Self {
+            source_pitch: self.bytes,
+            ..self
+        }
+    }
+
     /// Bytes from the first of the source to its last.
     pub fn source_reach(&self) -> usize {
         self.count.saturating_sub(1) * self.source_pitch + self.bytes

@@ -3,7 +3,7 @@
 use std::env;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
-use crate::{Accelerator, DeviceError, Simulated};
+use crate::{Accelerator, DeviceError, Simulated, SimulatedOptions};
 
 /// The environment variable that chooses the accelerators.
 const VARIABLE: &str = "FIELDSTONE_DEVICE";
@@ -33,7 +33,7 @@ static SIMULATIONS: RwLock<Vec<(usize, Devices)>> = RwLock::new(Vec::new());
 fn of_environment(choice: &str) -> Result<Found, DeviceError> {
     let simulation = |count| {
         Ok(Found {
-            devices: simulated(count),
+            devices: simulated(count, SimulatedOptions::default()),
             reason: format!("{VARIABLE} is '{choice}'"),
         })
     };
@@ -62,9 +62,9 @@ fn of_machine() -> Found {
     }
 }
 
-fn simulated(count: usize) -> Devices {
+fn simulated(count: usize, options: SimulatedOptions) -> Devices {
     (0..count)
-        .map(|index| Arc::new(Simulated::new(index)) as Arc<dyn Accelerator>)
+        .map(|index| Arc::new(Simulated::with(index, options)) as Arc<dyn Accelerator>)
         .collect()
 }
 
@@ -115,7 +115,12 @@ pub struct Simulation {
 impl Simulation {
     /// Puts `count` simulated devices in place of whatever there was.
     pub fn start(count: usize) -> Self {
-        let devices = simulated(count);
+        Self::start_with(count, SimulatedOptions::default())
+    }
+
+    /// As [`Self::start`], with devices that behave so.
+    pub fn start_with(count: usize, options: SimulatedOptions) -> Self {
+        let devices = simulated(count, options);
         let mut simulations = SIMULATIONS.write().unwrap_or_else(PoisonError::into_inner);
         let number = simulations.last().map_or(0, |(number, _)| number + 1);
         simulations.push((number, devices.clone()));

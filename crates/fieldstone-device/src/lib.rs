@@ -33,12 +33,12 @@ mod pool;
 mod simulated;
 mod threads;
 
-pub use accelerator::{Accelerator, Capacity, Properties, Rows, Stream, Transfers};
+pub use accelerator::{Accelerator, Capacity, Event, Properties, Queue, Rows, Stream, Transfers};
 pub use accelerators::{Simulation, accelerator, accelerators};
 pub use cache::{core_cache, shared_cache};
 pub use device::{Contents, Device, DeviceId, Kind, Memory};
 pub use error::DeviceError;
 pub use host::{Host, HostMemory, available_memory, physical_memory};
 pub use pool::Pool;
-pub use simulated::{POISON, Simulated};
+pub use simulated::{POISON, Simulated, SimulatedOptions};
 pub use threads::{available_threads, requested_threads};
