@@ -44,14 +44,20 @@ def devices() -> list[Device]:
 
 
 @overload
-def simulated_device(count: None = None) -> AbstractContextManager[Device]: ...
+def simulated_device(
+    count: None = None, *, asynchronous: bool = False, memory: SupportsIndex | None = None
+) -> AbstractContextManager[Device]: ...
 
 
 @overload
-def simulated_device(count: SupportsIndex) -> AbstractContextManager[list[Device]]: ...
+def simulated_device(
+    count: SupportsIndex, *, asynchronous: bool = False, memory: SupportsIndex | None = None
+) -> AbstractContextManager[list[Device]]: ...
 
 
-def simulated_device(count: SupportsIndex | None = None) -> AbstractContextManager[Device | list[Device]]:
+def simulated_device(
+    count: SupportsIndex | None = None, *, asynchronous: bool = False, memory: SupportsIndex | None = None
+) -> AbstractContextManager[Device | list[Device]]:
     """Put simulated devices in place of whatever accelerators there are, in the whole process, for a ``with`` block.
 
     A simulated device is host memory that only the functions of the device reach. It is no GPU, and as fast as the host
@@ -66,6 +72,16 @@ def simulated_device(count: SupportsIndex | None = None) -> AbstractContextManag
     count : int, optional
         How many, from 1 to 64; then the block gets the list of them. Default: one, and the block gets the device
         itself.
+    asynchronous : bool, default: False
+        Leave work undone until somebody waits for it, as a busy GPU does, so that whoever forgets to wait finds old
+        data every time. Otherwise it is done at once.
+    memory : int, optional
+        Bytes of memory of each device. Default: as many as the host has.
+
+    Raises
+    ------
+    ArgumentValueError, ArgumentTypeError
+        If an argument is none of these.
 
     Examples
     --------
@@ -76,19 +92,19 @@ def simulated_device(count: SupportsIndex | None = None) -> AbstractContextManag
     >>> gpu.transfers
     Transfers(uploads=0, uploaded_bytes=0, downloads=0, downloaded_bytes=0)
     """
-    return _one() if count is None else _several(count)
+    simulation = _core.Simulation(1 if count is None else count, asynchronous, memory)
+    return _one(simulation) if count is None else _several(simulation)
 
 
 @contextmanager
-def _several(count: SupportsIndex) -> Iterator[list[Device]]:
-    simulation = _core.Simulation(count)
+def _several(simulation: _core.Simulation) -> Iterator[list[Device]]:
     try:
-        yield simulation.devices()
+        yield simulation.start()
     finally:
         simulation.stop()
 
 
 @contextmanager
-def _one() -> Iterator[Device]:
-    with _several(1) as found:
+def _one(simulation: _core.Simulation) -> Iterator[Device]:
+    with _several(simulation) as found:
         yield found[0]

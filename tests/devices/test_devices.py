@@ -61,11 +61,25 @@ def test_a_simulation_ends_with_an_exception() -> None:
 @pytest.mark.parametrize(
     ("count", "error"),
     [(0, ArgumentValueError), (-1, ArgumentValueError), (65, ArgumentValueError), (10**30, ArgumentValueError)]
-    + [(count, ArgumentTypeError) for count in ("2", 1.5, [])],
+    + [(count, ArgumentTypeError) for count in ("2", 1.5, [], True)],
 )
 def test_a_wrong_count_is_refused(count: object, error: type[Exception]) -> None:
     with pytest.raises(error, match=r"count: expected an integer from 1 to 64, got "):
-        fieldstone.simulated_device(count).__enter__()
+        fieldstone.simulated_device(count)
+
+
+@pytest.mark.parametrize(
+    ("memory", "error"),
+    [(-1, ArgumentValueError), (2**70, ArgumentValueError), ("1 GB", ArgumentTypeError), (True, ArgumentTypeError)],
+)
+def test_a_wrong_size_of_memory_is_refused(memory: object, error: type[Exception]) -> None:
+    with pytest.raises(error, match=r"memory: expected a number of bytes, got "):
+        fieldstone.simulated_device(memory=memory)
+
+
+def test_memory_can_have_an_end() -> None:
+    with fieldstone.simulated_device(memory=1000) as gpu:
+        assert (gpu.total_memory, gpu.free_memory) == (1000, 1000)
 
 
 @pytest.mark.parametrize(("choice", "count"), [("sim", 1), ("sim:2", 2), (" sim ", 1)])

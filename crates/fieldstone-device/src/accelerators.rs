@@ -3,7 +3,7 @@
 use std::env;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
-use crate::{Accelerator, DeviceError, Simulated, SimulatedOptions};
+use crate::{Accelerator, DeviceError, Simulated, SimulatedOptions, cuda};
 
 /// The environment variable that chooses the accelerators.
 const VARIABLE: &str = "FIELDSTONE_DEVICE";
@@ -56,9 +56,16 @@ fn unknown(choice: &str) -> DeviceError {
 }
 
 fn of_machine() -> Found {
-    Found {
-        devices: Vec::new(),
-        reason: "no CUDA driver is used yet".to_owned(),
+    let arc = |device| Arc::new(device) as Arc<dyn Accelerator>;
+    match cuda::find() {
+        Ok(devices) => Found {
+            devices: devices.into_iter().map(arc).collect(),
+            reason: String::new(),
+        },
+        Err(reason) => Found {
+            devices: Vec::new(),
+            reason,
+        },
     }
 }
 
@@ -103,6 +110,15 @@ pub fn accelerator(index: usize) -> Result<Arc<dyn Accelerator>, DeviceError> {
         count => format!("there are {count}, of numbers 0 to {}", count - 1),
     };
     Err(DeviceError::NoDevice { index, reason })
+}
+
+/// The accelerator in whose memory an address is, if it is in one's.
+///
+/// # Errors
+/// As [`accelerators`].
+pub fn owner(pointer: *const u8) -> Result<Option<Arc<dyn Accelerator>>, DeviceError> {
+    let mut devices = accelerators()?.into_iter();
+    Ok(devices.find(|device| device.owns(pointer)))
 }
 
 /// While this lives, accelerators are simulated.

@@ -82,6 +82,15 @@ pub enum DeviceError {
         /// Where they should go.
         target_device: DeviceId,
     },
+    /// A device without managed memory.
+    #[error(
+        "device '{device}' has no managed memory, that host and device reach at the same address; let host and device \
+         have a copy each"
+    )]
+    NoManagedMemory {
+        /// The device.
+        device: DeviceId,
+    },
     /// The driver was in use when the process was forked.
     #[error(
         "the CUDA driver was used before this process was forked, and cannot be used in the child; fork before the first use \

@@ -25,6 +25,7 @@ mod accelerator;
 mod accelerators;
 mod cache;
 mod core;
+mod cuda;
 mod device;
 mod error;
 mod host;
@@ -34,7 +35,7 @@ mod simulated;
 mod threads;
 
 pub use accelerator::{Accelerator, Capacity, Event, Properties, Queue, Rows, Stream, Transfers};
-pub use accelerators::{Simulation, accelerator, accelerators};
+pub use accelerators::{Simulation, accelerator, accelerators, owner};
 pub use cache::{core_cache, shared_cache};
 pub use device::{Contents, Device, DeviceId, Kind, Memory};
 pub use error::DeviceError;

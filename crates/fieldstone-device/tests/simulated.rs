@@ -1,8 +1,38 @@
 //! What a simulated device promises: memory of its own, checked accesses, counted transfers.
 
+mod promises;
+
 use fieldstone_device::{
-    Accelerator, Contents, Device, DeviceError, POISON, Simulated, Simulation, Stream, accelerator,
+    Accelerator, Capacity, Contents, Device, DeviceError, Memory, POISON, Simulated,
+    SimulatedOptions, Simulation, Stream, accelerator, owner,
 };
+
+/// A device that leaves its work undone until somebody waits for it.
+fn asynchronous() -> Simulated {
+    let options = SimulatedOptions {
+        asynchronous: true,
+        ..SimulatedOptions::default()
+    };
+    Simulated::with(0, options)
+}
+
+/// The first byte of host memory.
+fn first(block: &dyn Memory) -> u8 {
+    // SAFETY: the block is host memory, and whatever writes to it is done by this thread.
+    unsafe { block.pointer().read() }
+}
+
+#[test]
+fn the_promises_hold() {
+    promises::hold(&Simulated::new(0));
+    promises::host_memory_is_refused(&Simulated::new(0));
+}
+
+#[test]
+fn the_promises_hold_for_an_asynchronous_one() {
+    promises::hold(&asynchronous());
+    promises::host_memory_is_refused(&asynchronous());
+}
 
 fn download(device: &Simulated, source: *const u8, bytes: usize) -> Result<Vec<u8>, DeviceError> {
     let mut copy = vec![0; bytes];
@@ -83,6 +113,159 @@ fn kernels_reach_its_memory_at_another_address() {
 }
 
 #[test]
+fn whoever_does_not_wait_finds_old_data() {
+    let device = asynchronous();
+    let block = device.allocate(8, 1, Contents::Zeroed).unwrap();
+    let [source, result] = [0, 1].map(|_| device.allocate_pinned(8, 1, Contents::Zeroed).unwrap());
+    let other = device.create_stream().unwrap();
+    // SAFETY: all are that long; what is under way is done by this thread, when it waits.
+    unsafe {
+        device
+            .upload(source.pointer(), block.pointer(), 8, other.stream())
+            .unwrap();
+        source.pointer().write(1);
+        device
+            .download(block.pointer(), result.pointer(), 8, other.stream())
+            .unwrap();
+        device.synchronize(Stream::OF_THREAD).unwrap();
+        assert_eq!(first(result.as_ref()), 0);
+        device.synchronize(other.stream()).unwrap();
+        // The source was overwritten too early.
+        assert_eq!(first(result.as_ref()), 1);
+    }
+}
+
+#[test]
+fn streams_that_do_not_wait_for_one_another_are_not_in_order() {
+    let device = asynchronous();
+    let block = device.allocate(8, 1, Contents::Zeroed).unwrap();
+    let [one, other] = [0, 1].map(|_| device.create_stream().unwrap());
+    let result = device.allocate_pinned(8, 1, Contents::Zeroed).unwrap();
+    // SAFETY: all are that long; what is under way is done by this thread, when it waits.
+    unsafe {
+        device.fill(block.pointer(), 1, 8, one.stream()).unwrap();
+        device
+            .download(block.pointer(), result.pointer(), 8, other.stream())
+            .unwrap();
+    }
+    device.synchronize(other.stream()).unwrap();
+    assert_eq!(first(result.as_ref()), 0);
+    device.synchronize_all().unwrap();
+    assert_eq!(download(&device, block.pointer(), 1), Ok(vec![1]));
+}
+
+#[test]
+fn memory_that_goes_before_its_work_is_done_is_found_out() {
+    let device = asynchronous();
+    let block = device.allocate(8, 1, Contents::Zeroed).unwrap();
+    let result = device.allocate_pinned(8, 1, Contents::Zeroed).unwrap();
+    // SAFETY: both are that long; the device notices that one is gone.
+    unsafe {
+        device
+            .download(block.pointer(), result.pointer(), 8, Stream::DEFAULT)
+            .unwrap()
+    };
+    drop(result);
+    let error = device.synchronize(Stream::DEFAULT).unwrap_err();
+    assert!(matches!(error, DeviceError::Address { bytes: 8, .. }));
+    device.synchronize(Stream::DEFAULT).unwrap();
+}
+
+#[test]
+fn events_that_are_asked_for_again_and_again_have_an_end() {
+    let device = asynchronous();
+    let event = device.create_event().unwrap();
+    event.record(Stream::DEFAULT).unwrap();
+    let error = event.milliseconds_since(event.as_ref()).unwrap_err();
+    assert!(error.to_string().contains("is not done yet"), "{error}");
+    assert_eq!([event.is_done(), event.is_done()], [Ok(false), Ok(true)]);
+}
+
+#[test]
+fn streams_that_are_none_are_refused() {
+    for device in [Simulated::new(0), asynchronous()] {
+        let stream = device.create_stream().unwrap().stream();
+        let error = DeviceError::Stream {
+            stream: stream.0,
+            device: device.id(),
+        };
+        assert_eq!(device.synchronize(stream), Err(error.clone()));
+        assert_eq!(device.create_event().unwrap().record(stream), Err(error));
+        assert!(device.synchronize(Stream(12345)).is_err());
+    }
+}
+
+#[test]
+fn memory_has_an_end() {
+    let options = SimulatedOptions {
+        memory: Some(1000),
+        ..SimulatedOptions::default()
+    };
+    let device = Simulated::with(3, options);
+    let (total, free) = (1000, 400);
+    let block = device.allocate(600, 8, Contents::Uninitialised).unwrap();
+    assert_eq!(device.capacity(), Ok(Capacity { total, free }));
+    let exhausted = DeviceError::OutOfMemory {
+        bytes: 500,
+        alignment: 8,
+        device: device.id(),
+    };
+    assert_eq!(
+        device.allocate(500, 8, Contents::Zeroed).err(),
+        Some(exhausted.clone())
+    );
+    assert_eq!(
+        device.allocate_managed(500, 8, Contents::Zeroed).err(),
+        Some(exhausted)
+    );
+    device.allocate_pinned(500, 8, Contents::Zeroed).unwrap();
+    drop(block);
+    device.allocate(1000, 8, Contents::Zeroed).unwrap();
+}
+
+#[test]
+fn devices_copy_to_one_another() {
+    for [one, other] in [
+        [Simulated::new(0), Simulated::new(1)],
+        [asynchronous(), asynchronous()],
+    ] {
+        let from = one.allocate(8, 1, Contents::Uninitialised).unwrap();
+        let to = other.allocate(8, 1, Contents::Uninitialised).unwrap();
+        // SAFETY: both are that long.
+        unsafe {
+            one.fill(from.pointer(), 4, 8, Stream::DEFAULT).unwrap();
+            one.copy_to_peer(from.pointer(), &other, to.pointer(), 8, Stream::DEFAULT)
+                .unwrap();
+            assert!(
+                one.copy_to_peer(from.pointer(), &one, to.pointer(), 8, Stream::DEFAULT)
+                    .is_err()
+            );
+        }
+        assert_eq!(download(&other, to.pointer(), 8), Ok(vec![4; 8]));
+    }
+}
+
+#[test]
+fn a_fork_has_a_device_of_its_own() {
+    let device = Simulated::new(0);
+    let block = device.allocate(8, 8, Contents::Zeroed).unwrap();
+    // SAFETY: the child only does what is tested here, and ends.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: the block is that long.
+        let filled = unsafe { device.fill(block.pointer(), 1, 8, Stream::DEFAULT) };
+        let works = filled.is_ok() && download(&device, block.pointer(), 8) == Ok(vec![1; 8]);
+        // SAFETY: ends the child at once.
+        unsafe { libc::_exit(if works { 0 } else { 1 }) };
+    }
+    let mut status = 1;
+    // SAFETY: the child is ours, and the status one number.
+    unsafe { libc::waitpid(child, &raw mut status, 0) };
+    assert_eq!(status, 0);
+    assert_eq!(download(&device, block.pointer(), 8), Ok(vec![0; 8]));
+}
+
+#[test]
 fn a_simulation_stands_in_for_the_machine_while_it_lives() {
     let outer = Simulation::start(1);
     let inner = Simulation::start(2);
@@ -93,4 +276,12 @@ fn a_simulation_stands_in_for_the_machine_while_it_lives() {
         Err(DeviceError::NoDevice { index: 1, .. })
     ));
     assert_eq!(accelerator(0).unwrap().id(), outer.devices()[0].id());
+    let block = outer.devices()[0].allocate(8, 8, Contents::Zeroed).unwrap();
+    assert_eq!(
+        owner(block.pointer()).unwrap().map(|device| device.id()),
+        Some(block.device())
+    );
+    drop(outer);
+    // What was allocated outlives the simulation.
+    drop(block);
 }

@@ -1,15 +1,16 @@
 //! Devices: what there is, what their memory holds, what was moved; and the values of `device=`.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::ops::RangeInclusive;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fieldstone_device::{
-    self as device, Accelerator, Capacity, DeviceError, Host, Kind, Simulation, Stream,
+    self as device, Accelerator, Capacity, DeviceError, Host, Kind, SimulatedOptions, Simulation,
     Transfers as Moved,
 };
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyTuple};
+use pyo3::types::{PyBool, PyInt, PyTuple};
 
 use crate::errors::raise;
 
@@ -210,7 +211,7 @@ impl PyDevice {
         let Some(device) = &self.accelerator else {
             return Ok(());
         };
-        py.detach(|| device.synchronize(Stream::DEFAULT))
+        py.detach(|| device.synchronize_all())
             .map_err(|error| exception(py, &error))
     }
 
@@ -292,54 +293,77 @@ impl Transfers {
     }
 }
 
-/// Simulated devices in place of the machine's, until they are stopped.
+fn integer(
+    name: &str,
+    value: &Bound<'_, PyAny>,
+    range: RangeInclusive<usize>,
+    expected: &str,
+) -> PyResult<usize> {
+    let number = value.extract().ok().filter(|number| range.contains(number));
+    number
+        .filter(|_| !value.is_instance_of::<PyBool>())
+        .ok_or_else(|| {
+            let shown = value
+                .repr()
+                .map_or_else(|_| "an object".to_owned(), |text| text.to_string());
+            let class = match value.is_instance_of::<PyInt>() && !value.is_instance_of::<PyBool>() {
+                true => "ArgumentValueError",
+                false => "ArgumentTypeError",
+            };
+            raise(
+                value.py(),
+                class,
+                format!("{name}: expected {expected}, got {shown}"),
+            )
+        })
+}
+
+/// Simulated devices in place of the machine's, from start to stop.
 #[pyclass(name = "Simulation", module = "fieldstone._core", frozen)]
 struct PySimulation {
-    simulation: Mutex<Option<Simulation>>,
+    count: usize,
+    options: SimulatedOptions,
+    running: Mutex<Option<Simulation>>,
 }
 
 #[pymethods]
 impl PySimulation {
     #[new]
-    fn start(py: Python<'_>, count: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let number = count
-            .extract()
-            .ok()
-            .filter(|number| (1..=64).contains(number));
-        let Some(number) = number else {
-            let message = format!(
-                "count: expected an integer from 1 to 64, got {}",
-                count.repr()?
-            );
-            let class = match count.extract::<i128>() {
-                Ok(_) => "ArgumentValueError",
-                Err(_) => "ArgumentTypeError",
-            };
-            return Err(raise(py, class, message));
+    fn new(
+        count: &Bound<'_, PyAny>,
+        asynchronous: bool,
+        memory: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let count = integer("count", count, 1..=64, "an integer from 1 to 64")?;
+        let memory = memory
+            .map(|memory| integer("memory", memory, 0..=usize::MAX, "a number of bytes"))
+            .transpose()?;
+        let options = SimulatedOptions {
+            asynchronous,
+            memory,
         };
         Ok(Self {
-            simulation: Mutex::new(Some(Simulation::start(number))),
+            count,
+            options,
+            running: Mutex::new(None),
         })
     }
 
-    fn devices(&self) -> Vec<PyDevice> {
-        let simulation = self
-            .simulation
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        simulation
-            .as_ref()
-            .map_or_else(Vec::new, |simulation| simulation.devices())
-            .into_iter()
-            .map(PyDevice::of)
-            .collect()
+    fn start(&self) -> Vec<PyDevice> {
+        let simulation = Simulation::start_with(self.count, self.options);
+        let devices = simulation.devices();
+        self.running().replace(simulation);
+        devices.into_iter().map(PyDevice::of).collect()
     }
 
     fn stop(&self) {
-        *self
-            .simulation
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = None;
+        self.running().take();
+    }
+}
+
+impl PySimulation {
+    fn running(&self) -> MutexGuard<'_, Option<Simulation>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
