@@ -18,11 +18,11 @@ struct Case {
 
 fn field(shape: &[usize], itemsize: usize, ranks: &[usize], alignment: usize) -> View {
     let spec = Spec {
-        shape: shape.to_vec(),
+        shape: shape.into(),
         itemsize,
         layout: Layout::new(ranks.to_vec()).expect("a permutation"),
         alignment,
-        aligned_index: vec![0; shape.len()],
+        aligned_index: vec![0; shape.len()].into(),
     };
     let (_, view) = Allocation::zeroed(&spec).expect("memory");
     let one = vec![1; itemsize];

@@ -8,7 +8,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
     /// Size of each axis.
-    pub shape: Vec<usize>,
+    pub shape: PerAxis<usize>,
     /// Bytes of one element.
     pub itemsize: usize,
     /// Order of the axes in memory.
@@ -19,19 +19,20 @@ pub struct Spec {
     /// Where there is, lines and planes are also kept from lying multiples of 2048 bytes apart.
     pub alignment: usize,
     /// The index that is aligned, one entry for each axis.
-    pub aligned_index: Vec<usize>,
+    pub aligned_index: PerAxis<usize>,
 }
 
 impl Spec {
     /// A C-ordered block without padding or alignment beyond the elements' own.
-    pub fn packed(shape: Vec<usize>, itemsize: usize) -> Self {
+    pub fn packed(shape: impl Into<PerAxis<usize>>, itemsize: usize) -> Self {
+        let shape = shape.into();
         let ndim = shape.len();
         Self {
             shape,
             itemsize,
             layout: Layout::c(ndim),
             alignment: 1,
-            aligned_index: vec![0; ndim],
+            aligned_index: PerAxis::from_elem(0, ndim),
         }
     }
 
@@ -42,14 +43,15 @@ impl Spec {
     pub fn of_preset(
         preset: &Preset,
         dims: &[Dim],
-        shape: Vec<usize>,
+        shape: impl Into<PerAxis<usize>>,
         itemsize: usize,
     ) -> Result<Self, StorageError> {
+        let shape = shape.into();
         let spec = Self {
             itemsize,
             layout: preset.layout(dims)?,
             alignment: preset.alignment,
-            aligned_index: vec![0; shape.len()],
+            aligned_index: PerAxis::from_elem(0, shape.len()),
             shape,
         };
         spec.check()?;
@@ -67,7 +69,7 @@ impl Spec {
     fn plan(&self) -> Result<Plan, StorageError> {
         self.check()?;
         let too_large = || StorageError::TooLarge {
-            shape: self.shape.clone(),
+            shape: self.shape.to_vec(),
             itemsize: self.itemsize,
         };
         let alignment = least_common_multiple(self.alignment, self.itemsize)
@@ -124,8 +126,8 @@ impl Spec {
                 .all(|(index, size)| index <= size);
         if !inside {
             return Err(StorageError::AlignedIndex {
-                index: self.aligned_index.clone(),
-                shape: self.shape.clone(),
+                index: self.aligned_index.to_vec(),
+                shape: self.shape.to_vec(),
             });
         }
         Ok(())
@@ -268,7 +270,7 @@ impl Allocation {
         // The block begins at a power of two; what the alignment has beyond that is made up by starting later in it.
         let block_alignment = (1 << plan.alignment.trailing_zeros()).max(LEAST_ALIGNMENT);
         let too_large = || StorageError::TooLarge {
-            shape: spec.shape.clone(),
+            shape: spec.shape.to_vec(),
             itemsize: spec.itemsize,
         };
         let room = if plan.bytes == 0 {
@@ -296,7 +298,7 @@ impl Allocation {
         let view = unsafe {
             View::new(
                 pointer,
-                &spec.shape[..],
+                spec.shape.clone(),
                 plan.strides,
                 spec.itemsize,
                 Some(Arc::clone(&buffer)),
@@ -336,8 +338,8 @@ mod tests {
             (vec![], 8, vec![], 64, vec![]),
         ] {
             let spec = Spec {
-                aligned_index: vec![0; shape.len()],
-                shape,
+                aligned_index: PerAxis::from_elem(0, shape.len()),
+                shape: shape.into(),
                 itemsize,
                 layout: Layout::new(ranks).unwrap(),
                 alignment,
@@ -372,22 +374,22 @@ mod tests {
                 "layout is [0, 1, 2], but it must be a permutation of 0 to ndim - 1, here of [0, 1]",
             ),
             (
-                |s| s.aligned_index = vec![0, 4],
+                |s| s.aligned_index = vec![0, 4].into(),
                 "aligned_index is [0, 4], but it must have one index for each axis of shape [2, 3], within it",
             ),
             (
-                |s| s.aligned_index = vec![0],
+                |s| s.aligned_index = vec![0].into(),
                 "aligned_index is [0], but it must have one index for each axis of shape [2, 3], within it",
             ),
             (
-                |s| s.shape = vec![1 << 40, 1 << 40],
+                |s| s.shape = vec![1 << 40, 1 << 40].into(),
                 "shape is [1099511627776, 1099511627776] with elements of 8 bytes, which is more than can be addressed",
             ),
         ] {
             assert_eq!(message(change), expected);
         }
         assert!(
-            message(|s| s.shape = vec![1 << 29, 1 << 29])
+            message(|s| s.shape = vec![1 << 29, 1 << 29].into())
                 .starts_with("cannot allocate 2305843009213693952 bytes")
         );
     }
@@ -407,7 +409,7 @@ mod tests {
                         .zip(index)
                         .map(|(&n, i)| i.index(n + 1))
                         .collect(),
-                    shape,
+                    shape: shape.into(),
                     itemsize,
                     layout: Layout::new(ranks).unwrap(),
                     alignment,

@@ -107,17 +107,17 @@ unsafe fn follow(nest: &Nest, source: &View, target: &View, threads: usize, past
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Layout;
+    use crate::{Layout, PerAxis};
     use proptest::prelude::*;
 
     /// A view of memory whose bytes all differ from their neighbours, in any layout.
     fn view(shape: &[usize], itemsize: usize, ranks: &[usize], alignment: usize) -> View {
         let spec = Spec {
-            shape: shape.to_vec(),
+            shape: shape.into(),
             itemsize,
             layout: Layout::new(ranks).unwrap(),
             alignment,
-            aligned_index: vec![0; shape.len()],
+            aligned_index: PerAxis::from_elem(0, shape.len()),
         };
         let (buffer, view) = Allocation::new(&spec).unwrap();
         for n in 0..buffer.bytes() {

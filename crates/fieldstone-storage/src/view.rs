@@ -231,6 +231,25 @@ impl View {
         Ok(view)
     }
 
+    /// Some of the elements, in any order: the first lies `offset` bytes from that of the whole.
+    ///
+    /// # Safety
+    /// Shape and strides have the same length, and each element that they describe is one of this view.
+    pub unsafe fn part(
+        &self,
+        offset: isize,
+        shape: PerAxis<usize>,
+        strides: PerAxis<isize>,
+    ) -> Self {
+        Self {
+            pointer: self.pointer.wrapping_offset(offset),
+            shape,
+            strides,
+            itemsize: self.itemsize,
+            owner: self.owner.clone(),
+        }
+    }
+
     /// The elements at `index` of one axis, which is gone from the result.
     ///
     /// # Errors

@@ -28,7 +28,7 @@ impl Part {
             itemsize,
             layout: Layout::new(self.ranks.clone()).unwrap(),
             alignment: self.alignment,
-            aligned_index: vec![0; shape.len()],
+            aligned_index: vec![0; shape.len()].into(),
         };
         let (_, mut view) = Allocation::zeroed(&spec).unwrap();
         number(&view);

@@ -10,7 +10,7 @@ fn part(of: impl Fn(&Spec) -> View, shape: &[usize], order: &[usize], steps: &[i
         .iter()
         .zip(steps)
         .map(|(size, step)| size * step.unsigned_abs() + 1);
-    let mut spec = Spec::packed(larger.collect(), 2);
+    let mut spec = Spec::packed(larger.collect::<Vec<_>>(), 2);
     spec.layout = Layout::new(order.to_vec()).unwrap();
     let mut view = of(&spec);
     for (axis, (&size, &step)) in shape.iter().zip(steps).enumerate() {

@@ -101,8 +101,8 @@ fn bases() -> impl Strategy<Value = Spec> {
             prop::sample::select(vec![1usize, 16, 64]),
         )
             .prop_map(|(shape, itemsize, ranks, alignment)| Spec {
-                aligned_index: vec![0; shape.len()],
-                shape,
+                aligned_index: vec![0; shape.len()].into(),
+                shape: shape.into(),
                 itemsize,
                 layout: Layout::new(ranks).unwrap(),
                 alignment,

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use fieldstone_device::Stream;
-use fieldstone_storage::{Dim, Side};
+use fieldstone_storage::{Dim, PerAxis, Side};
 
 use super::axes::Points;
 use super::place::{Place, no_buffer, transferred};
@@ -199,7 +199,7 @@ impl Storage {
     #[getter]
     fn domain_view<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Storage>> {
         let mut offset = 0;
-        let mut parts = Vec::with_capacity(self.view.ndim());
+        let mut parts: PerAxis<_> = PerAxis::with_capacity(self.view.ndim());
         for (axis, &(lower, upper)) in self.axes.halo.iter().enumerate() {
             let size = self.view.shape()[axis];
             let len = size - lower - upper;
@@ -214,7 +214,7 @@ impl Storage {
                 },
             )));
         }
-        let view = self.part(py, &parts, offset)?;
+        let view = self.part(&parts, offset);
         self.with_view(py, view, self.axes.select(&parts))
             .into_object(py)
     }
@@ -356,7 +356,11 @@ impl Storage {
 }
 
 impl Storage {
-    fn transposed<'py>(&self, py: Python<'py>, order: Vec<usize>) -> PyResult<Bound<'py, Storage>> {
+    fn transposed<'py>(
+        &self,
+        py: Python<'py>,
+        order: PerAxis<usize>,
+    ) -> PyResult<Bound<'py, Storage>> {
         let view = self
             .view
             .transpose(&order)
@@ -366,7 +370,7 @@ impl Storage {
     }
 
     /// Reads an order of axes: numbers, negative ones from the end, or labels.
-    fn permutation(&self, order: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+    fn permutation(&self, order: &Bound<'_, PyAny>) -> PyResult<PerAxis<usize>> {
         let ndim = self.view.shape().len();
         let wrong = || {
             let own = self.dims().map_or(String::new(), |dims| {
@@ -379,7 +383,7 @@ impl Storage {
             );
             raise(order.py(), "ArgumentValueError", message)
         };
-        let mut permutation = Vec::with_capacity(ndim);
+        let mut permutation = PerAxis::with_capacity(ndim);
         for entry in order.try_iter().map_err(|_| wrong())? {
             let entry = entry?;
             let axis = if entry.is_instance_of::<PyString>() {

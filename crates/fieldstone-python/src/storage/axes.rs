@@ -1,6 +1,6 @@
 //! What the axes of a storage mean, and how that follows the views made of it.
 
-use fieldstone_storage::{Dim, Layout};
+use fieldstone_storage::{Dim, Layout, PerAxis};
 
 pub use crate::interface::show;
 
@@ -8,13 +8,13 @@ pub use crate::interface::show;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axes {
     /// Labels, or `None` for a storage whose axes are known by position only.
-    pub dims: Option<Vec<Dim>>,
+    pub dims: Option<PerAxis<Dim>>,
     /// Points around the compute domain.
-    pub halo: Vec<(usize, usize)>,
+    pub halo: PerAxis<(usize, usize)>,
     /// First point of the compute domain where it was given apart from the halo.
-    pub explicit_origin: Option<Vec<usize>>,
+    pub explicit_origin: Option<PerAxis<usize>>,
     /// Index whose address is aligned.
-    pub aligned_index: Vec<usize>,
+    pub aligned_index: PerAxis<usize>,
     /// Order of the strides. Kept apart from them, since those of axes with one point say nothing.
     pub layout: Layout,
 }
@@ -24,9 +24,9 @@ impl Axes {
     pub fn plain(ndim: usize) -> Self {
         Self {
             dims: None,
-            halo: vec![(0, 0); ndim],
+            halo: PerAxis::from_elem((0, 0), ndim),
             explicit_origin: None,
-            aligned_index: vec![0; ndim],
+            aligned_index: PerAxis::from_elem(0, ndim),
             layout: Layout::c(ndim),
         }
     }
@@ -51,7 +51,7 @@ impl Axes {
     }
 
     /// Index of the first point of the compute domain.
-    pub fn origin(&self) -> Vec<usize> {
+    pub fn origin(&self) -> PerAxis<usize> {
         match &self.explicit_origin {
             Some(origin) => origin.clone(),
             None => self.halo.iter().map(|&(lower, _)| lower).collect(),
@@ -62,59 +62,54 @@ impl Axes {
     ///
     /// New axes lie outermost. They have no labels, so that the others have none with them.
     pub fn select(&self, taken: &[Taken]) -> Self {
-        let mut halo = Vec::with_capacity(taken.len());
-        let mut aligned_index = Vec::with_capacity(taken.len());
-        let mut origin = self
-            .explicit_origin
-            .as_ref()
-            .map(|_| Vec::with_capacity(taken.len()));
         let labelled = taken.iter().all(Option::is_some);
-        let own_dims = self.dims.as_ref().filter(|_| labelled);
-        let mut dims = own_dims.map(|_| Vec::with_capacity(taken.len()));
-        let mut order = Vec::with_capacity(taken.len());
-        let mut place_of = vec![None; self.halo.len()];
-        for (place, part) in taken.iter().enumerate() {
-            let Some((axis, points)) = part else {
-                halo.push((0, 0));
-                aligned_index.push(0);
-                origin.iter_mut().for_each(|origin| origin.push(0));
-                order.push(place);
-                continue;
-            };
-            halo.push(points.halo(self.halo[*axis]));
-            aligned_index.push(points.position(self.aligned_index[*axis]));
-            if let (Some(origin), Some(own)) = (&mut origin, &self.explicit_origin) {
-                origin.push(points.position(own[*axis]));
-            }
-            if let (Some(dims), Some(own)) = (&mut dims, own_dims) {
-                dims.push(own[*axis]);
-            }
-            place_of[*axis] = Some(place);
-        }
-        order.extend(
-            self.layout
-                .order()
-                .into_iter()
-                .filter_map(|axis| place_of[axis]),
-        );
+        let of_each = |own: &[usize]| -> PerAxis<usize> {
+            let position = |&(axis, points): &(usize, Points)| points.position(own[axis]);
+            let part = |part: &Taken| part.as_ref().map_or(0, position);
+            taken.iter().map(part).collect()
+        };
+        let halo = |part: &Taken| match part {
+            Some((axis, points)) => points.halo(self.halo[*axis]),
+            None => (0, 0),
+        };
+        let label = |dims: &PerAxis<Dim>| -> PerAxis<Dim> {
+            let axes = taken.iter().flatten();
+            axes.map(|&(axis, _)| dims[axis]).collect()
+        };
         Self {
-            dims,
-            halo,
-            explicit_origin: origin,
-            aligned_index,
-            layout: in_order(order),
+            dims: self.dims.as_ref().filter(|_| labelled).map(label),
+            halo: taken.iter().map(halo).collect(),
+            explicit_origin: self.explicit_origin.as_deref().map(of_each),
+            aligned_index: of_each(&self.aligned_index),
+            layout: self.layout_of(taken),
         }
+    }
+
+    /// The order of the strides of a part.
+    fn layout_of(&self, taken: &[Taken]) -> Layout {
+        let keeps = |(place, part): (usize, &Taken)| part.is_some_and(|(axis, _)| axis == place);
+        if taken.len() == self.halo.len() && taken.iter().enumerate().all(keeps) {
+            return self.layout.clone();
+        }
+        let is_new = |&(_, part): &(usize, &Taken)| part.is_none();
+        let new = taken.iter().enumerate().filter(is_new);
+        let mut order: PerAxis<usize> = new.map(|(place, _)| place).collect();
+        for axis in self.layout.order() {
+            let is_of = |part: &Taken| part.is_some_and(|(own, _)| own == axis);
+            order.extend(taken.iter().position(is_of));
+        }
+        in_order(&order)
     }
 
     /// These axes and, behind them, as many data dimensions as the elements carry, with the largest strides.
     pub fn with_data(&self, count: usize) -> Self {
-        fn and<T: Clone>(entries: &[T], more: T, count: usize) -> Vec<T> {
-            let mut entries = entries.to_vec();
+        fn and<T: Copy>(entries: &[T], more: T, count: usize) -> PerAxis<T> {
+            let mut entries = PerAxis::from(entries);
             entries.resize(entries.len() + count, more);
             entries
         }
         let ndim = self.halo.len();
-        let order = (ndim..ndim + count).chain(self.layout.order()).collect();
+        let order: PerAxis<usize> = (ndim..ndim + count).chain(self.layout.order()).collect();
         Self {
             dims: self.dims.as_ref().map(|dims| with_data_dims(dims, count)),
             halo: and(&self.halo, (0, 0), count),
@@ -123,17 +118,14 @@ impl Axes {
                 .as_ref()
                 .map(|origin| and(origin, 0, count)),
             aligned_index: and(&self.aligned_index, 0, count),
-            layout: in_order(order),
+            layout: in_order(&order),
         }
     }
 
     /// Reorders the axes: new axis `n` is old axis `permutation[n]`.
     pub fn transpose(&self, permutation: &[usize]) -> Self {
-        fn permuted<T: Clone>(entries: &[T], permutation: &[usize]) -> Vec<T> {
-            permutation
-                .iter()
-                .map(|&axis| entries[axis].clone())
-                .collect()
+        fn permuted<T: Copy>(entries: &[T], permutation: &[usize]) -> PerAxis<T> {
+            permutation.iter().map(|&axis| entries[axis]).collect()
         }
         Self {
             dims: self.dims.as_ref().map(|dims| permuted(dims, permutation)),
@@ -149,7 +141,7 @@ impl Axes {
 }
 
 /// Labels and, behind them, those of more data dimensions: the first numbers that are free.
-pub fn with_data_dims(dims: &[Dim], count: usize) -> Vec<Dim> {
+pub fn with_data_dims(dims: &[Dim], count: usize) -> PerAxis<Dim> {
     let free = (0..)
         .map(Dim::Data)
         .filter(|dim| !dims.contains(dim))
@@ -158,12 +150,12 @@ pub fn with_data_dims(dims: &[Dim], count: usize) -> Vec<Dim> {
 }
 
 /// The layout with these axes from the largest stride to the smallest, each once.
-fn in_order(axes: Vec<usize>) -> Layout {
-    Layout::from_order(&axes).unwrap_or_else(|_| Layout::c(axes.len()))
+fn in_order(axes: &[usize]) -> Layout {
+    Layout::from_order(axes).unwrap_or_else(|_| Layout::c(axes.len()))
 }
 
 /// The layout with these ranks, each once.
-fn ranked(ranks: Vec<usize>) -> Layout {
+fn ranked(ranks: PerAxis<usize>) -> Layout {
     let ndim = ranks.len();
     Layout::new(ranks).unwrap_or_else(|_| Layout::c(ndim))
 }
@@ -195,8 +187,10 @@ impl Points {
     fn below(self, bound: usize) -> usize {
         let stride = self.step.unsigned_abs();
         let first = match self.step {
+            // A division takes longer than all of the rest.
+            1 => return bound.saturating_sub(self.start).min(self.len),
             _ if self.len == 0 => return 0,
-            1.. => self.start,
+            2.. => self.start,
             _ => self.start - (self.len - 1) * stride,
         };
         bound.saturating_sub(first).div_ceil(stride).min(self.len)

@@ -452,7 +452,7 @@ impl Storage {
     /// New memory with the same parameters and values.
     pub(super) fn duplicate(&self, py: Python<'_>) -> PyResult<Self> {
         let resolved = Resolved {
-            shape: self.view.shape().to_vec(),
+            shape: self.view.shape().into(),
             dtype: self.dtype.bind(py).clone(),
             axes: self.axes.clone(),
             alignment: self.alignment,

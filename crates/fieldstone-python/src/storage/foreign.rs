@@ -1,6 +1,6 @@
 //! The memory of any object as data of a storage: wrapped, or converted where its values are all that counts.
 
-use fieldstone_storage::{Dim, View};
+use fieldstone_storage::{Dim, PerAxis, View};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -121,9 +121,9 @@ impl<'py> Foreign<'py> {
             keeper: Some(array.clone().into_any()),
             axes: Axes {
                 dims: None,
-                halo: vec![(0, 0); ndim],
+                halo: PerAxis::from_elem((0, 0), ndim),
                 explicit_origin: None,
-                aligned_index: vec![0; ndim],
+                aligned_index: PerAxis::from_elem(0, ndim),
                 layout: view.layout(),
             },
             view,
@@ -153,13 +153,13 @@ impl<'py> Foreign<'py> {
         }
         let mut foreign = Self::of_array(&found.array, name, request.purpose)?;
         match found.dims {
-            Some(Ok(dims)) => foreign.axes.dims = Some(dims),
+            Some(Ok(dims)) => foreign.axes.dims = Some(dims.into()),
             Some(Err(error)) => foreign.unknown_dims = Some(error),
             None => {}
         }
         if let Some(halo) = found.halo {
             foreign.axes.aligned_index = halo.iter().map(|&(lower, _)| lower).collect();
-            foreign.axes.halo = halo;
+            foreign.axes.halo = halo.into();
         }
         if let Some((attribute, origin)) = found.origin {
             foreign.set_origin(py, attribute, &origin)?;
@@ -168,7 +168,7 @@ impl<'py> Foreign<'py> {
     }
 
     fn set_origin(&mut self, py: Python<'_>, attribute: &str, origin: &[isize]) -> PyResult<()> {
-        let inside: Option<Vec<usize>> = origin
+        let inside: Option<PerAxis<usize>> = origin
             .iter()
             .zip(self.view.shape())
             .map(|(&index, &size)| usize::try_from(index).ok().filter(|index| *index <= size))

@@ -63,7 +63,7 @@ impl Storage {
         if let Some(element) = this.element(&entries)? {
             return this.scalar(py, element);
         }
-        let (view, axes) = this.select(py, &entries)?;
+        let (view, axes) = this.select(&entries)?;
         Ok(this.with_view(py, view, axes).into_object(py)?.into_any())
     }
 
@@ -94,16 +94,16 @@ impl Storage {
             let one = this.one(element)?;
             return assign::fill(py, &this.elements(py).part(&one), &bytes);
         }
-        let (view, axes) = this.select(py, &entries)?;
+        let (view, axes) = this.select(&entries)?;
         this.store(py, &view, &axes, value)
     }
 }
 
 /// The entries of a basic key; `None` if the key is an advanced one.
-fn basic<'py>(key: &Bound<'py, PyAny>) -> PyResult<Option<Vec<Entry<'py>>>> {
+fn basic<'py>(key: &Bound<'py, PyAny>) -> PyResult<Option<PerAxis<Entry<'py>>>> {
     match key.cast::<PyTuple>() {
         Ok(tuple) => tuple.iter().map(|entry| basic_entry(&entry)).collect(),
-        Err(_) => Ok(basic_entry(key)?.map(|entry| vec![entry])),
+        Err(_) => Ok(basic_entry(key)?.map(|entry| std::iter::once(entry).collect())),
     }
 }
 
@@ -181,7 +181,7 @@ impl Storage {
         let py = values.py();
         let values = Foreign::of(values.as_any(), "values", None, Purpose::Copy)?;
         let storage = Resolved {
-            shape: values.view.shape().to_vec(),
+            shape: values.view.shape().into(),
             dtype: values.dtype.clone(),
             axes: values.axes.clone(),
             alignment: 1,
@@ -211,7 +211,7 @@ impl Storage {
             Place::Device(_) if !is_scalar(value)? => {
                 let source = Foreign::of(value, "value", None, Purpose::Copy)?;
                 let there = Resolved {
-                    shape: source.view.shape().to_vec(),
+                    shape: source.view.shape().into(),
                     dtype: source.dtype.clone(),
                     axes: source.axes.clone(),
                     alignment: 1,
@@ -271,7 +271,7 @@ impl Storage {
     }
 
     /// The part of the storage that a basic key selects.
-    fn select(&self, py: Python<'_>, entries: &[Entry<'_>]) -> PyResult<(View, Axes)> {
+    fn select(&self, entries: &[Entry<'_>]) -> PyResult<(View, Axes)> {
         let ndim = self.view.shape().len();
         let taken = entries
             .iter()
@@ -293,7 +293,7 @@ impl Storage {
             ));
         }
         let shape = self.view.shape();
-        let mut parts: Vec<Taken> = Vec::with_capacity(ndim + entries.len() - taken);
+        let mut parts: PerAxis<Taken> = PerAxis::new();
         let mut offset = 0;
         let mut axis = 0;
         let whole = |axes: Range<usize>| axes.map(|axis| Some((axis, Points::all(shape[axis]))));
@@ -329,11 +329,11 @@ impl Storage {
             }
         }
         parts.extend(whole(axis..ndim));
-        Ok((self.part(py, &parts, offset)?, self.axes.select(&parts)))
+        Ok((self.part(&parts, offset), self.axes.select(&parts)))
     }
 
     /// The view of the points `parts` of each axis, `offset` bytes from the first element of the whole.
-    pub(super) fn part(&self, py: Python<'_>, parts: &[Taken], offset: isize) -> PyResult<View> {
+    pub(super) fn part(&self, parts: &[Taken], offset: isize) -> View {
         let shape: PerAxis<usize> = parts
             .iter()
             .map(|part| part.map_or(1, |(_, points)| points.len))
@@ -348,14 +348,9 @@ impl Storage {
             }
         };
         let strides: PerAxis<isize> = parts.iter().map(|part| part.map_or(0, stride)).collect();
-        let pointer = match shape.contains(&0) {
-            true => self.view.pointer(),
-            false => self.view.pointer().wrapping_offset(offset),
-        };
-        let owner = self.view.owner().cloned();
-        // SAFETY: every element is one of the whole's, since the points are on its axes, and the owner is the same.
-        unsafe { View::new(pointer, shape, strides, self.view.itemsize(), owner) }
-            .map_err(|error| array::exception(py, &error))
+        let offset = if shape.contains(&0) { 0 } else { offset };
+        // SAFETY: every element is one of the whole's, since the points are on its axes.
+        unsafe { self.view.part(offset, shape, strides) }
     }
 
     /// Writes `value` to a part of this storage.
@@ -388,7 +383,7 @@ impl Storage {
             return Ok(());
         }
         let copy = Resolved {
-            shape: source.view.shape().to_vec(),
+            shape: source.view.shape().into(),
             dtype: source.dtype.clone(),
             axes: Axes {
                 layout: source.view.layout(),

@@ -26,7 +26,7 @@ mod tracked;
 mod ufunc;
 mod wrapping;
 
-use fieldstone_storage::{Dim, Layout, View};
+use fieldstone_storage::{Dim, Layout, PerAxis, View};
 use numpy::PyArrayDescr;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -92,7 +92,7 @@ impl Storage {
     }
 
     /// Index of the first point of the compute domain where a call does not say otherwise.
-    pub fn origin(&self) -> Vec<usize> {
+    pub fn origin(&self) -> PerAxis<usize> {
         self.axes.origin()
     }
 

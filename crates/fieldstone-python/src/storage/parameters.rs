@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fieldstone_device::Accelerator;
-use fieldstone_storage::{Dim, Preset, StrideOrder};
+use fieldstone_storage::{Dim, PerAxis, Preset, StrideOrder};
 use numpy::{PyArrayDescr, PyArrayDescrMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
@@ -21,17 +21,17 @@ pub struct Parameters<'py> {
     pub default_origin: Option<Entries>,
     pub defaults: Option<Preset>,
     pub device: Option<Device>,
-    pub dims: Option<Vec<Dim>>,
+    pub dims: Option<PerAxis<Dim>>,
     /// `dims` came as `axes`: shape and origin may then have an entry for each of I, J, K.
     pub axes_of_three: bool,
-    pub halo: Option<Vec<(usize, usize)>>,
+    pub halo: Option<PerAxis<(usize, usize)>>,
     pub layout: Option<LayoutChoice<'py>>,
     pub managed: Option<Managed>,
-    pub shape: Option<Vec<usize>>,
+    pub shape: Option<PerAxis<usize>>,
 }
 
 /// One number per axis, with the name it was given by.
-pub type Entries = Vec<usize>;
+pub type Entries = PerAxis<usize>;
 
 /// A boundary to align to.
 #[derive(Clone, Copy)]
@@ -61,7 +61,7 @@ pub enum Managed {
 
 /// How the order of strides was given.
 pub enum LayoutChoice<'py> {
-    Permutation(Vec<usize>),
+    Permutation(PerAxis<usize>),
     /// Called with the labels.
     OfDims(Bound<'py, PyAny>),
     /// Called with the number of axes.
@@ -303,9 +303,9 @@ fn count(value: &Bound<'_, PyAny>, name: &str, class: &str, what: &str) -> PyRes
 }
 
 /// The shape of an array; one integer is the shape of an array of one axis.
-pub fn shape(value: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+pub fn shape(value: &Bound<'_, PyAny>) -> PyResult<PerAxis<usize>> {
     if memory::index(value)?.is_some() {
-        return Ok(vec![count(value, "shape", "ShapeError", "its size")?]);
+        return Ok(std::iter::once(count(value, "shape", "ShapeError", "its size")?).collect());
     }
     items(value, "shape", "a sequence of integers, one size per axis")?
         .iter()
@@ -353,7 +353,7 @@ fn boundary(value: &Bound<'_, PyAny>, name: &str, unit: &str) -> PyResult<usize>
 }
 
 /// Points around the compute domain: per axis one integer for both sides or a pair.
-pub fn halo(value: &Bound<'_, PyAny>) -> PyResult<Vec<(usize, usize)>> {
+pub fn halo(value: &Bound<'_, PyAny>) -> PyResult<PerAxis<(usize, usize)>> {
     const EXPECTED: &str = "a sequence with an integer or a pair of integers per axis";
     let points = |entry: &Bound<'_, PyAny>, axis: usize| {
         count(
@@ -387,10 +387,10 @@ pub fn halo(value: &Bound<'_, PyAny>) -> PyResult<Vec<(usize, usize)>> {
 }
 
 /// Labels of axes: a sequence of them, or a string of labels of one character.
-pub fn dims(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Dim>> {
+pub fn dims(value: &Bound<'_, PyAny>, name: &str) -> PyResult<PerAxis<Dim>> {
     let py = value.py();
     let message = match labels(value) {
-        Ok(dims) => return Ok(dims),
+        Ok(dims) => return Ok(dims.into()),
         Err(BadLabels::Raised(error)) => return Err(error),
         Err(BadLabels::NoSequence) => {
             return Err(wrong_items(
@@ -421,7 +421,7 @@ fn layout<'py>(value: Bound<'py, PyAny>, key: &str) -> PyResult<LayoutChoice<'py
 }
 
 /// The entries of a layout; whether they are a permutation is not known here.
-pub fn permutation(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<usize>> {
+pub fn permutation(value: &Bound<'_, PyAny>, name: &str) -> PyResult<PerAxis<usize>> {
     items(
         value,
         name,
@@ -490,7 +490,7 @@ fn managed(value: &Bound<'_, PyAny>) -> PyResult<Managed> {
 /// An element type with the data dimensions it carries, as `(float, (3,))` does.
 pub struct Element<'py> {
     pub dtype: Bound<'py, PyArrayDescr>,
-    pub data_shape: Vec<usize>,
+    pub data_shape: PerAxis<usize>,
 }
 
 /// Reads a dtype: anything `numpy.dtype` takes that is a number or a boolean in the machine's byte order.
@@ -509,7 +509,7 @@ pub fn element<'py>(value: &Bound<'py, PyAny>) -> PyResult<Element<'py>> {
         })?;
     let dtype = dtype.cast_into::<PyArrayDescr>()?;
     let element = Element {
-        data_shape: dtype.shape(),
+        data_shape: dtype.shape().into(),
         dtype: dtype.base(),
     };
     check_dtype(&element.dtype, "dtype")?;
@@ -558,7 +558,7 @@ pub fn register_preset(
         Some("F") => StrideOrder::F,
         _ => {
             let labels = dims(order, "order")?;
-            let labels: [Dim; 3] = labels.try_into().map_err(|labels: Vec<Dim>| {
+            let labels: [Dim; 3] = labels[..].try_into().map_err(|_| {
                 let message = format!(
                     "order: expected 'C', 'F', or I, J and K from the largest stride to the smallest, got {}",
                     axes::show(&labels)

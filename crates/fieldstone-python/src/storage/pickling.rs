@@ -73,7 +73,7 @@ impl Storage {
     /// Whether the memory holds this storage and nothing else but padding, as if it had been allocated so.
     fn is_block(&self) -> bool {
         let spec = Spec {
-            shape: self.view.shape().to_vec(),
+            shape: self.view.shape().into(),
             itemsize: self.view.itemsize(),
             layout: self.layout().clone(),
             alignment: self.alignment,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fieldstone_device::Accelerator;
-use fieldstone_storage::{Dim, Layout};
+use fieldstone_storage::{Dim, Layout, PerAxis};
 use numpy::{PyArrayDescr, dtype};
 use pyo3::prelude::*;
 
@@ -17,7 +17,7 @@ use crate::errors::raise;
 
 /// Everything that is to be known of a storage before it exists.
 pub struct Resolved<'py> {
-    pub shape: Vec<usize>,
+    pub shape: PerAxis<usize>,
     pub dtype: Bound<'py, PyArrayDescr>,
     pub axes: Axes,
     /// In bytes.
@@ -79,7 +79,7 @@ pub fn resolve<'py>(
         )?,
         (None, Some(origin), _) => origin.iter().map(|&lower| (lower, 0)).collect(),
         (None, None, Some(axes)) => axes.halo.clone(),
-        (None, None, None) => vec![(0, 0); ndim],
+        (None, None, None) => PerAxis::from_elem((0, 0), ndim),
     };
     check_halo(
         py,
@@ -91,7 +91,7 @@ pub fn resolve<'py>(
             "halo"
         },
     )?;
-    let lower: Vec<usize> = halo.iter().map(|&(lower, _)| lower).collect();
+    let lower: PerAxis<usize> = halo.iter().map(|&(lower, _)| lower).collect();
     let aligned_index = match (&parameters.aligned_index, &origin, template_axes) {
         (Some(index), ..) => per_axis(
             py,
@@ -159,7 +159,7 @@ fn resolve_origin(
     dims: Option<&[Dim]>,
     carried: usize,
     ndim: usize,
-) -> PyResult<Option<Vec<usize>>> {
+) -> PyResult<Option<PerAxis<usize>>> {
     let Some(origin) = &parameters.default_origin else {
         return Ok(None);
     };
@@ -213,11 +213,12 @@ fn resolve_shape(
     parameters: &Parameters<'_>,
     data_shape: &[usize],
     template: Option<&Foreign<'_>>,
-) -> PyResult<Vec<usize>> {
+) -> PyResult<PerAxis<usize>> {
     let mut shape = match (&parameters.shape, template) {
         (Some(shape), _) => {
             let shape = shape_of_three(parameters).unwrap_or_else(|| shape.clone());
-            if let Some(template) = template.filter(|template| template.view.shape() != shape) {
+            if let Some(template) = template.filter(|template| template.view.shape() != &shape[..])
+            {
                 let message = format!(
                     "shape: {} was given, but the data has shape {}; leave one out",
                     axes::numbers(&shape),
@@ -227,7 +228,7 @@ fn resolve_shape(
             }
             shape
         }
-        (None, Some(template)) => template.view.shape().to_vec(),
+        (None, Some(template)) => template.view.shape().into(),
         (None, None) => {
             let message = "shape: neither a shape nor data was given; one of them is needed";
             return Err(raise(py, "ShapeError", message));
@@ -243,7 +244,7 @@ fn resolve_dims(
     data_shape: &[usize],
     ndim: usize,
     template: Option<&Foreign<'_>>,
-) -> PyResult<Option<Vec<Dim>>> {
+) -> PyResult<Option<PerAxis<Dim>>> {
     let Some(dims) = &parameters.dims else {
         let own = template.map(|template| template.labels(py)).transpose()?;
         return Ok(own
@@ -264,7 +265,7 @@ fn resolve_dims(
     }
     if let Some(own) = template
         .and_then(|template| template.axes.dims.as_deref())
-        .filter(|own| *own != dims)
+        .filter(|own| *own != &dims[..])
     {
         let message = format!(
             "dims: {} was given, but the data says that its axes are {}; leave dims out, or transpose the data",
@@ -277,14 +278,14 @@ fn resolve_dims(
 }
 
 /// The shape given for I, J and K to a field whose `axes` are some of them, reduced to those.
-fn shape_of_three(parameters: &Parameters<'_>) -> Option<Vec<usize>> {
+fn shape_of_three(parameters: &Parameters<'_>) -> Option<PerAxis<usize>> {
     let dims = parameters.dims.as_deref()?;
     let spatial = parameters.axes_of_three && !dims.iter().any(|dim| matches!(dim, Dim::Data(_)));
     of_three(parameters.shape.as_ref().filter(|_| spatial)?, dims)
 }
 
 /// Entries for I, J and K reduced to those of the labels; `None` if that is not what `entries` are.
-fn of_three(entries: &[usize], dims: &[Dim]) -> Option<Vec<usize>> {
+fn of_three(entries: &[usize], dims: &[Dim]) -> Option<PerAxis<usize>> {
     let &[i, j, k] = entries else {
         return None;
     };
@@ -302,15 +303,20 @@ fn of_three(entries: &[usize], dims: &[Dim]) -> Option<Vec<usize>> {
 }
 
 /// Adds entries for the data dimensions that the dtype carries, where they were not given.
-fn padded<T: Copy>(entries: &[T], carried: usize, ndim: usize, entry: T) -> Vec<T> {
-    let mut entries = entries.to_vec();
+fn padded<T: Copy>(entries: &[T], carried: usize, ndim: usize, entry: T) -> PerAxis<T> {
+    let mut entries = PerAxis::from(entries);
     if entries.len() + carried == ndim {
         entries.resize(ndim, entry);
     }
     entries
 }
 
-fn per_axis<T>(py: Python<'_>, entries: Vec<T>, ndim: usize, name: &str) -> PyResult<Vec<T>> {
+fn per_axis<T>(
+    py: Python<'_>,
+    entries: PerAxis<T>,
+    ndim: usize,
+    name: &str,
+) -> PyResult<PerAxis<T>> {
     if entries.len() == ndim {
         return Ok(entries);
     }

@@ -1,6 +1,6 @@
 //! Functions that put several arrays together.
 
-use fieldstone_storage::Dim;
+use fieldstone_storage::{Dim, PerAxis};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -85,7 +85,7 @@ fn same_order<'py>(call: &mut Call<'py>) -> PyResult<Option<Vec<Foreign<'py>>>> 
         },
     };
     let mut parts: Vec<Foreign<'py>> = Vec::new();
-    let mut order: Option<Vec<Dim>> = None;
+    let mut order: Option<PerAxis<Dim>> = None;
     for entry in &mut entries {
         let Ok(storage) = entry.cast::<Storage>() else {
             continue;

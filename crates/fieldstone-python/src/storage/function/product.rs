@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use fieldstone_storage::Dim;
+use fieldstone_storage::{Dim, PerAxis};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -44,7 +44,7 @@ pub fn einsum<'py>(call: &Call<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
     }
     let mut axes = Axes::plain(array.ndim());
     if let Some(letters) = letters_of_result(call, array.ndim())? {
-        let dims: Option<Vec<Dim>> = letters.iter().map(|letter| letter.dim).collect();
+        let dims: Option<PerAxis<Dim>> = letters.iter().map(|letter| letter.dim).collect();
         axes.dims = dims.filter(|dims| fieldstone_storage::check_dims(dims).is_ok());
         axes.halo = letters.iter().map(|letter| letter.halo).collect();
         axes.aligned_index = letters.iter().map(|letter| letter.halo.0).collect();

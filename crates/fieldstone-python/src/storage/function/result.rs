@@ -101,7 +101,7 @@ pub fn beside<'py>(
     place: &Place,
 ) -> Resolved<'py> {
     Resolved {
-        shape: array.shape().to_vec(),
+        shape: array.shape().into(),
         dtype: array.dtype(),
         axes,
         alignment,

@@ -165,7 +165,7 @@ fn views<'py>(
             .map(|(&start, &stride)| start as isize * stride)
             .sum(),
     };
-    let view = storage.part(py, &taken, offset)?;
+    let view = storage.part(&taken, offset);
     let axes = storage.axes.select(&taken);
     Ok(Some(
         storage

@@ -137,7 +137,7 @@ fn reduced<'py>(
         }
     }
     let resolved = Resolved {
-        shape: array.shape().to_vec(),
+        shape: array.shape().into(),
         dtype: array.dtype(),
         axes,
         alignment: source.alignment,

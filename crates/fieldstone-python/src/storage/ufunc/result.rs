@@ -1,6 +1,6 @@
 //! The parameters of a storage that a universal function makes.
 
-use fieldstone_storage::{Dim, Layout};
+use fieldstone_storage::{Dim, Layout, PerAxis};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyTuple};
@@ -42,7 +42,7 @@ pub fn planned<'py>(
         if dtype.has_object() {
             return Ok(None);
         }
-        parameters(py, shape.clone(), dtype.clone(), dims, inputs)?
+        parameters(py, shape[..].into(), dtype.clone(), dims, inputs)?
             .allocated(py)?
             .into_object(py)
             .map(Some)
@@ -98,14 +98,14 @@ pub fn as_storage<'py>(
     if !is_supported(&array.dtype()) {
         return Ok(result);
     }
-    let resolved = parameters(py, array.shape().to_vec(), array.dtype(), dims, inputs)?;
+    let resolved = parameters(py, array.shape().into(), array.dtype(), dims, inputs)?;
     fresh(array, resolved)
 }
 
 /// The parameters of a result, from those of the storages among the operands.
 fn parameters<'py>(
     py: Python<'py>,
-    shape: Vec<usize>,
+    shape: PerAxis<usize>,
     dtype: Bound<'py, PyArrayDescr>,
     dims: Option<&[Dim]>,
     inputs: &[Operand<'py>],
@@ -123,7 +123,7 @@ fn parameters<'py>(
         });
     }
     let mut axes = axes.unwrap_or_else(|| Axes::plain(ndim));
-    axes.dims = dims.map(<[Dim]>::to_vec);
+    axes.dims = dims.map(PerAxis::from);
     axes.limit(&shape);
     Ok(Resolved {
         shape,
@@ -138,7 +138,7 @@ fn parameters<'py>(
 fn spread_axes(foreign: &Foreign<'_>, places: &[usize], ndim: usize) -> Axes {
     let own = &foreign.axes;
     let mut axes = Axes::plain(ndim);
-    let mut origin = vec![0; ndim];
+    let mut origin = PerAxis::from_elem(0, ndim);
     for (axis, &place) in places.iter().enumerate() {
         axes.halo[place] = own.halo[axis];
         axes.aligned_index[place] = own.aligned_index[axis];
