@@ -16,7 +16,7 @@
 //! // A field with the halo (3, 3) in I and J, laid out for kernels that are vectorised along I.
 //! let dims = [Dim::I, Dim::J, Dim::K];
 //! let mut spec = Spec::of_preset(&Preset::find("cpu_ifirst")?, &dims, vec![70, 70, 40], 8)?;
-//! spec.aligned_index = vec![3, 3, 0];
+//! spec.aligned_index = vec![3, 3, 0].into();
 //! let mut field = Field::<f64>::zeros(&spec)?;
 //! assert_eq!(std::ptr::from_ref(&field[[3, 5, 7]]).addr() % 64, 0);
 //!
