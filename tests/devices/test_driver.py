@@ -1,0 +1,145 @@
+"""Storages on the devices of a CUDA driver.
+
+There is no GPU in these tests: they run in processes that find a double of the driver, which works over host memory, in
+the place of its library. It says so in the names of its devices.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DOUBLE = Path(__file__).resolve().parents[2] / "crates/fieldstone-device/tests/driver/libcuda.c"
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the double of the driver is one of Linux")
+
+
+@pytest.fixture(scope="module")
+def double(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder with the double of the driver's library."""
+    folder = tmp_path_factory.mktemp("driver")
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", "-O1", "-o", folder / "libcuda.so.1", DOUBLE, "-lpthread"],
+        check=True,
+    )
+    return folder
+
+
+def run(library: Path, code: str, **settings: str) -> str:
+    """What a Python process prints that finds a library in the place of the driver's."""
+    code = f"import fieldstone, numpy as np\nfrom fieldstone import errors, storage\n{code}"
+    environment = {name: value for name, value in os.environ.items() if name != "FIELDSTONE_DEVICE"}
+    environment |= {"LD_LIBRARY_PATH": str(library), "DOUBLE_REPORT": "1", **settings}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_devices_are_listed(double: Path) -> None:
+    code = "print(*fieldstone.devices()[1:], sep='\\n'); print(fieldstone.devices()[2].multiprocessors)"
+    assert run(double, code, DOUBLE_DEVICES="2").splitlines()[:3] == [
+        "<Device gpu:0: Double of a GPU 0, cuda, compute capability 9.0>",
+        "<Device gpu:1: Double of a GPU 1, cuda, compute capability 9.1>",
+        "101",
+    ]
+
+
+@pytest.mark.parametrize("managed", ["'gt4py'", "'cuda'", "False"])
+def test_values_survive_a_device(double: Path, managed: str) -> None:
+    code = f"""
+values = np.arange(240.0).reshape(6, 8, 5)
+field = storage.storage(values, device=("gpu", 1), managed={managed}, dims="IJK")
+target = storage.zeros(values.shape, device=("gpu", 1), managed={managed}, dims="IJK")
+target[...] = field
+target.synchronize()
+assert (storage.storage(target, device="cpu").to_numpy() == values).all()
+gpus = fieldstone.devices()[1:]
+assert gpus[1].free_memory < gpus[1].total_memory and gpus[0].free_memory == gpus[0].total_memory
+del field, target
+assert gpus[1].free_memory == gpus[1].total_memory
+"""
+    assert run(double, code, DOUBLE_DEVICES="2") == "left behind: 0 blocks, 0 streams, 0 events, 0 contexts"
+
+
+def test_transfers_are_counted(double: Path) -> None:
+    code = """
+gpu = fieldstone.devices()[1]
+field = storage.zeros((10, 10), device="gpu")
+field[...] = 1.0
+gpu.transfers.reset()
+field.host_to_device()
+field.host_to_device()
+print(gpu.transfers)
+"""
+    printed = run(double, code).splitlines()[0]
+    assert printed == "Transfers(uploads=1, uploaded_bytes=800, downloads=0, downloaded_bytes=0)"
+
+
+def test_storages_may_be_alive_when_the_process_ends(double: Path) -> None:
+    run(double, "field = storage.zeros((10, 10), device='gpu'); field.host_to_device()")
+
+
+def test_exhausted_memory_is_a_memory_error(double: Path) -> None:
+    code = """
+try:
+    storage.zeros((1000, 1000), device="gpu", managed=False)
+except MemoryError as error:
+    print(error)
+"""
+    printed = run(double, code, DOUBLE_MEMORY="1000000").splitlines()[0]
+    assert printed.startswith("cannot allocate 8000000 bytes")
+    assert printed.endswith("on device 'cuda:0'")
+
+
+def test_a_fault_of_the_device_is_told_and_survived(double: Path) -> None:
+    code = """
+field = storage.storage(np.ones(10), device="gpu", managed="gt4py")
+try:
+    field.host_to_device()
+    fieldstone.devices()[1].synchronize()
+except errors.DeviceError as error:
+    print(error)
+"""
+    printed = run(double, code, DOUBLE_FAULT="1").splitlines()[0]
+    assert "CUDA_ERROR_ILLEGAL_ADDRESS (700)" in printed
+    assert "has to be started anew" in printed
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"DOUBLE_DEVICES": "0"}, "the CUDA driver reports no device"),
+        ({"DOUBLE_INIT": "999"}, "the CUDA driver does not start"),
+    ],
+)
+def test_a_driver_without_devices_is_told(double: Path, settings: dict[str, str], reason: str) -> None:
+    code = """
+assert [device.id for device in fieldstone.devices()] == ["cpu"]
+try:
+    storage.zeros((3,), device="gpu")
+except errors.DeviceError as error:
+    print(error)
+"""
+    printed = run(double, code, **settings).splitlines()[0]
+    assert printed.startswith(f"device: there is no GPU 0: {reason} (cuInit: ")
+    assert "FIELDSTONE_DEVICE=sim" in printed
+    assert "`with fieldstone.simulated_device():`" in printed
+
+
+def test_a_missing_driver_is_told(tmp_path: Path) -> None:
+    (tmp_path / "libcuda.so.1").write_text("no library, but a text that is long enough not to count as cut off" * 9)
+    code = """
+assert [device.id for device in fieldstone.devices()] == ["cpu"]
+try:
+    storage.zeros((3,), device=("gpu", 2))
+except errors.DeviceError as error:
+    print(error)
+"""
+    printed = run(tmp_path, code)
+    expected = "device: there is no GPU 2: the CUDA driver's library libcuda.so.1 cannot be loaded ("
+    assert printed.startswith(expected)
+    assert "FIELDSTONE_DEVICE=sim" in printed
