@@ -183,8 +183,13 @@ class TestIn:
         ("data", "error", "message"),
         [
             (Speaks(__gt_data_interface__=3), errors.ArgumentTypeError, "__gt_data_interface__: expected a dictionary"),
-            (Speaks(__gt_data_interface__={"gpu": {}}), errors.DeviceError, "data: .* has no buffer in host memory"),
-            (Speaks(__gt_data_interface__={None: 1}), errors.ArgumentTypeError, "no dictionary for host memory"),
+            (Speaks(__gt_data_interface__={"gpu": {}}), errors.ArgumentTypeError, "data: .* has no 'shape'"),
+            (
+                Speaks(__gt_data_interface__={"tpu": {}}),
+                errors.ArgumentValueError,
+                r"has buffers for \['tpu'\]",
+            ),
+            (Speaks(__gt_data_interface__={None: 1}), errors.ArgumentTypeError, "no dictionary for its memory"),
             (Speaks(__gt_data_interface__={None: {}}), errors.ArgumentTypeError, "has no 'shape'"),
             (
                 Speaks(__gt_data_interface__={None: {**VALUES.__array_interface__, "strides": (8,)}}),
@@ -216,7 +221,12 @@ class TestIn:
                 errors.ArgumentValueError,
                 "does not describe an array: data is NULL",
             ),
-            (Speaks(__cuda_array_interface__={}), errors.DeviceError, "it is in device memory"),
+            (Speaks(__cuda_array_interface__={}), errors.ArgumentTypeError, "has no 'shape'"),
+            (
+                Speaks(__cuda_array_interface__={**VALUES.__array_interface__, "data": (4096, False)}),
+                errors.DeviceError,
+                r"it is in device memory \(address 0x1000\) that belongs to none of fieldstone.devices",
+            ),
             (
                 Speaks(),
                 errors.ArgumentTypeError,

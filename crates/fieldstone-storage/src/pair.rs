@@ -450,5 +450,8 @@ impl Drop for Lease {
         {
             ledger.write(self.side, self.range.clone());
         }
+        drop(ledger);
+        // Arrays that are still out on the other side see it. An error of the device is one of its next access as well.
+        let _ = self.pair.settle(self.side);
     }
 }

@@ -99,8 +99,8 @@ class TestOut:
     @pytest.mark.parametrize(
         ("keywords", "error", "message"),
         [
-            ({"dl_device": (dlpack.CUDA, 0)}, BufferError, r"dl_device: .* cannot be exported to \(2, 0\)"),
-            ({"dl_device": (dlpack.CPU, 1)}, BufferError, r"cannot be exported to \(1, 1\)"),
+            ({"dl_device": (dlpack.CUDA, 0)}, BufferError, r"dl_device: .* cannot be exported to device \(2, 0\)"),
+            ({"dl_device": (dlpack.CPU, 1)}, BufferError, r"cannot be exported to device \(1, 1\)"),
             ({"dl_device": "cpu"}, errors.ArgumentTypeError, "dl_device: expected a pair of integers, got 'cpu'"),
             ({"stream": 1}, errors.ArgumentValueError, "stream: 1 .*host memory, which has no streams"),
             ({"max_version": 1}, errors.ArgumentTypeError, "max_version: expected a pair of integers, got 1"),
@@ -352,9 +352,21 @@ class TestRefused:
         (Producer(ADDRESS, (3,), dtype=(99, 8, 1)), errors.ArgumentValueError, "code 99"),
         (Producer(ADDRESS, (3,), version=(2, 0)), errors.ArgumentValueError, r"is of version 2\.0, expected 1\.x"),
         (Producer(ADDRESS, (3,), version=(0, 9)), errors.ArgumentValueError, r"is of version 0\.9"),
-        (Producer(ADDRESS, (3,), device=(dlpack.CUDA, 0)), errors.DeviceError, "in device memory"),
-        (Producer(ADDRESS, (3,), device=(dlpack.ROCM, 1)), errors.DeviceError, "in device memory"),
-        (Answers(Producer(ADDRESS, (3,), device=(2, 0)).capsule()), errors.DeviceError, "in device memory"),
+        (
+            Producer(ADDRESS, (3,), device=(dlpack.CUDA, 0)),
+            errors.DeviceError,
+            r"\(device .* of DLPack\) that belongs to none",
+        ),
+        (
+            Producer(ADDRESS, (3,), device=(dlpack.ROCM, 1)),
+            errors.DeviceError,
+            r"\(device .* of DLPack\) that belongs to none",
+        ),
+        (
+            Answers(Producer(ADDRESS, (3,), device=(2, 0)).capsule()),
+            errors.ArgumentValueError,
+            r"holds memory of device \(2, 0\) of DLPack, not of device \(1, 0\)",
+        ),
         (Answers(None), errors.ArgumentValueError, "is an object of type NoneType, expected a capsule"),
         (Answers(3), errors.ArgumentValueError, "is an object of type int"),
         (Answers(dlpack.api.PyCapsule_New(1, None, None)), errors.ArgumentValueError, "is called '', expected"),

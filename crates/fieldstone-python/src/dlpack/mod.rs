@@ -5,7 +5,9 @@ mod borrowed;
 mod loan;
 
 use std::ffi::{CStr, c_void};
+use std::fmt::{self, Display, Formatter};
 
+use fieldstone_device::{Accelerator, DeviceId, Kind};
 use numpy::{PyArrayDescr, PyArrayDescrMethods};
 use pyo3::prelude::*;
 
@@ -45,9 +47,47 @@ pub struct Device {
 pub const HOST: Device = Device { kind: 1, id: 0 };
 
 impl Device {
+    /// A GPU of CUDA's.
+    pub fn cuda(id: i32) -> Self {
+        Device { kind: 2, id }
+    }
+
+    /// What DLPack calls an accelerator. A simulated one is no GPU, but an extension that only we know.
+    pub fn of(accelerator: &dyn Accelerator) -> Self {
+        let DeviceId { kind, index } = accelerator.id();
+        let kind = match kind {
+            Kind::Host => return HOST,
+            Kind::Cuda => 2,
+            Kind::Simulated => 12,
+        };
+        Device {
+            kind,
+            id: index as i32,
+        }
+    }
+
+    /// Memory that CUDA moves between the host and this device.
+    pub fn managed(self) -> Self {
+        Device {
+            kind: 13,
+            id: self.id,
+        }
+    }
+
+    /// Whether CUDA moves the memory between host and device.
+    pub fn is_managed(self) -> bool {
+        self.kind == 13
+    }
+
     /// Whether the host can access the memory: its own, what CUDA or ROCm has pinned, and what CUDA moves by itself.
     pub fn is_host(self) -> bool {
         matches!(self.kind, 1 | 3 | 11 | 13)
+    }
+}
+
+impl Display for Device {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        write!(formatter, "device ({}, {}) of DLPack", self.kind, self.id)
     }
 }
 

@@ -1,6 +1,5 @@
 //! What an object says of its axes by attributes: its labels, and where its domain starts.
 
-use numpy::PyUntypedArrayMethods;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -70,7 +69,7 @@ pub fn set_dims<'py>(
     source: &'static str,
     value: &Bound<'py, PyAny>,
 ) -> PyResult<()> {
-    let rank = found.array.ndim();
+    let rank = found.memory.view.ndim();
     found.dims = Some(match labels(value) {
         Ok(dims) if dims.len() == rank => Ok(dims),
         Ok(dims) => {

@@ -1,15 +1,17 @@
-//! A dictionary that describes memory: that of `__array_interface__`, or what `__gt_data_interface__` has for a device.
+//! A dictionary that describes memory: that of `__array_interface__` or `__cuda_array_interface__`, or what
+//! `__gt_data_interface__` has for a device.
 
 use std::ops::Range;
 
-use fieldstone_storage::View;
-use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray};
+use fieldstone_device::Stream;
+use fieldstone_storage::{Side, View};
+use numpy::{PyArrayDescr, PyArrayDescrMethods};
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::prelude::*;
 use pyo3::types::{PyMapping, PyMemoryView, PyTuple};
 
+use super::memory::{self, Memory};
 use super::{Refusal, Request, describe_value};
-use crate::array::array_of;
 
 /// The dictionary of one device.
 pub struct Buffer<'a, 'py> {
@@ -55,8 +57,8 @@ impl<'py> Buffer<'_, 'py> {
         })
     }
 
-    /// The memory as NumPy's array, which keeps the object and the dictionary alive.
-    pub fn array(&self) -> PyResult<Bound<'py, PyUntypedArray>> {
+    /// The memory, on the host or on a device; it keeps the object and the dictionary alive.
+    pub fn memory(&self, side: Side) -> PyResult<Memory<'py>> {
         let py = self.entries.py();
         let shape = self.needed("shape")?;
         let lengths: Vec<usize> = shape.extract().map_err(|_| {
@@ -71,7 +73,7 @@ impl<'py> Buffer<'_, 'py> {
                 "has a mask, and values under a mask mean nothing; fill them in first".into(),
             ));
         }
-        let place = self.place()?;
+        let place = self.place(side)?;
         if place.address == 0 && !lengths.contains(&0) {
             let attribute = self.attribute;
             return Err(self
@@ -96,7 +98,34 @@ impl<'py> Buffer<'_, 'py> {
         let owner = (self.object, self.entries, bytes)
             .into_pyobject(py)?
             .into_any();
-        Ok(array_of(&view, &dtype, !place.readonly, owner)?.cast_into()?)
+        let accelerator = match side {
+            Side::Host => None,
+            Side::Device => Some(memory::owner_of(self.request, self.object, &view)?),
+        };
+        if let (Some(accelerator), Some(stream)) = (&accelerator, self.stream()?) {
+            memory::wait(py, accelerator.as_ref(), stream)?;
+        }
+        Ok(Memory {
+            view,
+            dtype,
+            writeable: !place.readonly,
+            keeper: owner,
+            accelerator,
+        })
+    }
+
+    /// The stream of a device on which the memory may still be written to.
+    fn stream(&self) -> PyResult<Option<Stream>> {
+        let Some(stream) = self.entry("stream")? else {
+            return Ok(None);
+        };
+        let number = stream.extract().ok().filter(|number| *number != 0);
+        number.map(Stream).map(Some).ok_or_else(|| {
+            self.wrong(format!(
+                "has the stream {}, expected 1, 2 or the address of one (0 could mean either of two)",
+                describe_value(&stream)
+            ))
+        })
     }
 
     fn dtype(&self) -> PyResult<Bound<'py, PyArrayDescr>> {
@@ -118,7 +147,7 @@ impl<'py> Buffer<'_, 'py> {
     }
 
     /// An address, or an object with a buffer; without either the buffer of the object itself.
-    fn place(&self) -> PyResult<Place<'py>> {
+    fn place(&self, side: Side) -> PyResult<Place<'py>> {
         let data = self.entry("data")?;
         if let Some(pair) = data.as_ref().and_then(|data| data.cast::<PyTuple>().ok()) {
             let read = |pair: &Bound<'py, PyTuple>| -> PyResult<_> {
@@ -133,6 +162,7 @@ impl<'py> Buffer<'_, 'py> {
             });
         }
         let holder = match &data {
+            Some(data) if side == Side::Device => return Err(self.no_data(data)),
             Some(data) => data,
             None if self.attribute == "__array_interface__" => self.object,
             None => &self.needed("data")?,

@@ -1,7 +1,7 @@
 //! `__gt_data_interface__`: for each device a dictionary that describes a buffer, as `__array_interface__` does, and what its
 //! axes mean.
 
-use numpy::PyUntypedArrayMethods;
+use fieldstone_storage::Side;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyMapping, PyTuple};
@@ -9,7 +9,7 @@ use pyo3::types::{PyMapping, PyTuple};
 use super::buffer::Buffer;
 use super::{Found, Hooks, Refusal, Request, attributes, called};
 
-/// The buffer in host memory of the object's `attribute`, whose value is `devices`.
+/// The buffer of the object's `attribute`, whose value is `devices`.
 pub fn read<'py>(
     request: &Request<'_, 'py>,
     object: &Bound<'py, PyAny>,
@@ -20,7 +20,8 @@ pub fn read<'py>(
     let Ok(devices) = devices.cast::<PyMapping>() else {
         return Err(request.refuse(&devices, Refusal::NoDevices { attribute }));
     };
-    let buffer = called(host_entry(request, object, attribute, devices)?)?;
+    let (side, buffer) = entry(request, object, attribute, devices)?;
+    let buffer = called(buffer)?;
     let Ok(entries) = buffer.cast::<PyMapping>() else {
         return Err(request.refuse(&buffer, Refusal::NoBuffer { attribute }));
     };
@@ -30,24 +31,25 @@ pub fn read<'py>(
         attribute,
         entries,
     };
-    let mut found = Found::of_array(buffer.array()?);
+    let mut found = Found::of_memory(buffer.memory(side)?);
     if let Some(dims) = buffer.entry("dims")? {
         attributes::set_dims(request, &mut found, "'dims'", &dims)?;
     }
     if let Some(halo) = buffer.entry("halo")? {
-        found.halo = Some(halo_of(&buffer, &halo, found.array.ndim())?);
+        found.halo = Some(halo_of(&buffer, &halo, found.memory.view.ndim())?);
     }
     found.hooks = hooks(&buffer)?;
     Ok(found)
 }
 
-/// The entry for host memory: that of `None`, else that of `"cpu"`.
-fn host_entry<'py>(
+/// The entry for host memory, that of `None`, else that of `"cpu"`; without one the first for a device, `"gpu"` or
+/// `("gpu", number)`.
+fn entry<'py>(
     request: &Request<'_, 'py>,
     object: &Bound<'py, PyAny>,
     attribute: &'static str,
     devices: &Bound<'py, PyMapping>,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> PyResult<(Side, Bound<'py, PyAny>)> {
     let py = devices.py();
     let host = [
         py.None().into_bound(py),
@@ -55,22 +57,22 @@ fn host_entry<'py>(
     ];
     for key in host {
         if devices.contains(&key)? {
-            return devices.get_item(&key);
+            return Ok((Side::Host, devices.get_item(&key)?));
         }
     }
     let keys = devices.keys()?;
-    let on_gpu = keys.iter().any(|key| match key.cast::<PyTuple>() {
-        Ok(pair) => pair
-            .get_item(0)
-            .is_ok_and(|kind| kind.eq("gpu").unwrap_or(false)),
-        Err(_) => key.eq("gpu").unwrap_or(false),
+    let is_gpu = |key: &Bound<'_, PyAny>| key.eq("gpu").unwrap_or(false);
+    let on_device = keys.iter().find(|key| match key.cast::<PyTuple>() {
+        Ok(pair) => pair.get_item(0).is_ok_and(|kind| is_gpu(&kind)),
+        Err(_) => is_gpu(key),
     });
-    let refusal = Refusal::NoHostBuffer {
-        attribute,
-        keys: keys.repr()?.to_string(),
-        on_gpu,
-    };
-    Err(request.refuse(object, refusal))
+    match on_device {
+        Some(key) => Ok((Side::Device, devices.get_item(&key)?)),
+        None => {
+            let keys = keys.repr()?.to_string();
+            Err(request.refuse(object, Refusal::NoEntryForDevice { attribute, keys }))
+        }
+    }
 }
 
 fn halo_of<'py>(

@@ -7,7 +7,7 @@ use numpy::{PyArrayDescr, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
 use super::element::data_type;
-use super::{Found, Hooks};
+use super::{Found, Hooks, Memory};
 use crate::errors::raise;
 use crate::storage::Tracked;
 
@@ -145,9 +145,35 @@ impl<'py> Description<'py> {
                 .origin
                 .map(|(_, origin)| Numbers::new(origin.into_iter())),
         };
-        let mut description = Self::of_array(name, &found.array, &known)?;
+        let Memory {
+            view,
+            dtype,
+            writeable,
+            keeper,
+            accelerator,
+        } = found.memory;
+        let tracked = match accelerator {
+            Some(accelerator) => Some(Tracked::copied(
+                dtype.py(),
+                name,
+                accelerator,
+                view.clone(),
+            )?),
+            None => None,
+        };
+        let host = tracked.as_ref().and_then(Tracked::host).unwrap_or(&view);
+        let mut description = Self::of_memory(
+            name,
+            host.pointer(),
+            view.shape(),
+            view.strides(),
+            &dtype,
+            writeable,
+            &known,
+        )?;
         description.hooks = found.hooks;
-        description.keep = Some(found.array.into_any());
+        description.tracked = tracked.map(Box::new);
+        description.keep = Some(keeper);
         Ok(description)
     }
 

@@ -1,44 +1,51 @@
 //! Memory that comes in by DLPack.
 
-use numpy::PyUntypedArray;
+use std::sync::Arc;
+
+use fieldstone_device::{Accelerator, Kind, Stream};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use super::memory::{self, Memory};
 use super::{Purpose, Refusal, Request, describe_value};
-use crate::array::array_of;
 use crate::dlpack::{Borrowed, Device, Fault, VERSION};
 
-/// The host memory of an object that has `__dlpack__`.
-pub fn read<'py>(
-    request: &Request<'_, 'py>,
-    object: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyUntypedArray>> {
+/// The number of the stream that we work on, as DLPack exchanges it.
+const OUR_STREAM: usize = 1;
+
+/// The memory of an object that has `__dlpack__`.
+pub fn read<'py>(request: &Request<'_, 'py>, object: &Bound<'py, PyAny>) -> PyResult<Memory<'py>> {
     let refuse = |refusal| request.refuse(object, refusal);
-    if !device_of(request, object)?.is_host() {
-        return Err(refuse(Refusal::OnDevice));
-    }
-    let capsule =
-        capsule_of(object, request.purpose).map_err(|error| refuse(Refusal::Exchange(error)))?;
+    let device = device_of(request, object)?;
+    let accelerator = owner(request, object, device)?;
+    let capsule = capsule_of(object, request.purpose, accelerator.as_deref())
+        .map_err(|error| refuse(Refusal::Exchange(error)))?;
     let borrowed = Borrowed::read(capsule).map_err(|fault| match fault {
         Fault::Raised(error) => error,
         Fault::Wrong(problem) => refuse(Refusal::Capsule { problem }),
     })?;
-    if !borrowed.device.is_host() {
-        return Err(refuse(Refusal::OnDevice));
+    if borrowed.device != device {
+        let problem = format!("holds memory of {}, not of {device}", borrowed.device);
+        return Err(refuse(Refusal::Capsule { problem }));
     }
     if borrowed.copied && request.purpose != Purpose::Copy {
         let problem = "holds a copy of the memory, not the memory itself".into();
         return Err(refuse(Refusal::Capsule { problem }));
     }
-    let (view, dtype, readonly) = (
-        borrowed.view.clone(),
-        borrowed.dtype.clone(),
-        borrowed.readonly,
-    );
-    let keeper = borrowed.take()?;
-    Ok(array_of(&view, &dtype, !readonly, keeper)?.cast_into()?)
+    if device.is_managed()
+        && let Some(accelerator) = memory::named(Device::cuda(device.id))
+    {
+        memory::wait(object.py(), accelerator.as_ref(), Stream::DEFAULT)?;
+    }
+    Ok(Memory {
+        view: borrowed.view.clone(),
+        dtype: borrowed.dtype.clone(),
+        writeable: !borrowed.readonly,
+        keeper: borrowed.take()?,
+        accelerator,
+    })
 }
 
 fn device_of<'py>(request: &Request<'_, 'py>, object: &Bound<'py, PyAny>) -> PyResult<Device> {
@@ -55,17 +62,45 @@ fn device_of<'py>(request: &Request<'_, 'py>, object: &Bound<'py, PyAny>) -> PyR
     Ok(Device { kind, id })
 }
 
-/// Asks for the memory as it is; producers from before version 1 know no keywords.
-fn capsule_of<'py>(object: &Bound<'py, PyAny>, purpose: Purpose) -> PyResult<Bound<'py, PyAny>> {
+/// The accelerator of DLPack's device; `None` for memory that the host can access.
+fn owner<'py>(
+    request: &Request<'_, 'py>,
+    object: &Bound<'py, PyAny>,
+    device: Device,
+) -> PyResult<Option<Arc<dyn Accelerator>>> {
+    if device.is_host() {
+        return Ok(None);
+    }
+    match memory::named(device) {
+        Some(accelerator) => Ok(Some(accelerator)),
+        None => {
+            let place = device.to_string();
+            Err(request.refuse(object, Refusal::OnDevice { place }))
+        }
+    }
+}
+
+/// Asks for the memory as it is; producers from before version 1 know neither versions nor copies.
+fn capsule_of<'py>(
+    object: &Bound<'py, PyAny>,
+    purpose: Purpose,
+    accelerator: Option<&dyn Accelerator>,
+) -> PyResult<Bound<'py, PyAny>> {
     let py = object.py();
     let name = intern!(py, "__dlpack__");
-    let keywords = PyDict::new(py);
+    let older = PyDict::new(py);
+    if accelerator.is_some_and(|accelerator| accelerator.id().kind == Kind::Cuda) {
+        older.set_item(intern!(py, "stream"), OUR_STREAM)?;
+    }
+    let keywords = older.copy()?;
     keywords.set_item(intern!(py, "max_version"), (VERSION.major, VERSION.minor))?;
     if purpose != Purpose::Copy {
         keywords.set_item(intern!(py, "copy"), false)?;
     }
     match object.call_method(name, (), Some(&keywords)) {
-        Err(error) if error.is_instance_of::<PyTypeError>(py) => object.call_method0(name),
+        Err(error) if error.is_instance_of::<PyTypeError>(py) => {
+            object.call_method(name, (), Some(&older))
+        }
         answer => answer,
     }
 }

@@ -7,8 +7,8 @@
 //! 2. `__gt_data_interface__` or `__gt_interface__` ([`data_interface`]),
 //! 3. the standard protocols, without a copy ([`protocols`]).
 //!
-//! What the object says of its axes beside that, [`attributes`] reads. The result is a NumPy array of the object's own
-//! memory and what is known of its axes; [`Description`] is the same as a stencil wants it. [`Refusal`] is why an object
+//! What the object says of its axes beside that, [`attributes`] reads. The result is the object's own
+//! [`Memory`] and what is known of its axes; [`Description`] is the same as a stencil wants it. [`Refusal`] is why an object
 //! cannot be read; how that is worded depends on who asks ([`Request`]).
 mod attributes;
 mod buffer;
@@ -17,17 +17,18 @@ mod description;
 mod dims;
 mod dlpack;
 mod element;
+mod memory;
 mod protocols;
 mod refusal;
 
 use fieldstone_storage::Dim;
-use numpy::PyUntypedArray;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 pub use self::description::{Description, Known, MAX_RANK, Numbers};
 pub use self::dims::{BadLabels, labels, show};
+pub use self::memory::{Memory, wait};
 pub use self::refusal::{Refusal, describe_value, type_name};
 
 /// What the memory of an object is wanted for.
@@ -64,8 +65,8 @@ pub struct Hooks<'py> {
 
 /// An object that has been read.
 pub struct Found<'py> {
-    /// Its memory, which the array keeps alive.
-    pub array: Bound<'py, PyUntypedArray>,
+    /// Its memory.
+    pub memory: Memory<'py>,
     /// What each axis means, or why that is not known, where the object says something of it.
     pub dims: Option<Result<Vec<Dim>, PyErr>>,
     /// Points around the domain, where the object says so.
@@ -77,9 +78,9 @@ pub struct Found<'py> {
 }
 
 impl<'py> Found<'py> {
-    fn of_array(array: Bound<'py, PyUntypedArray>) -> Self {
+    fn of_memory(memory: Memory<'py>) -> Self {
         Found {
-            array,
+            memory,
             dims: None,
             halo: None,
             origin: None,
@@ -111,7 +112,7 @@ pub fn read<'py>(request: &Request<'_, 'py>, object: &Bound<'py, PyAny>) -> PyRe
             return Ok(found);
         }
     }
-    let mut found = Found::of_array(protocols::read(request, object)?);
+    let mut found = Found::of_memory(protocols::read(request, object)?);
     attributes::complete(request, object, &mut found)?;
     Ok(found)
 }

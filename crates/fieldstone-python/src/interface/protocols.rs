@@ -3,42 +3,49 @@
 //! What says whether memory is read-only comes before DLPack, whose older capsules do not. `__array__` comes last: it may
 //! return a copy.
 
+use fieldstone_storage::Side;
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyMapping};
+use pyo3::types::{PyDict, PyMapping, PyMemoryView};
 
 use super::buffer::Buffer;
+use super::memory::Memory;
 use super::{Purpose, Refusal, Request, dlpack};
 use crate::array::{self, numpy};
 
-/// The array of the first protocol the object speaks, of the same memory unless a copy will do.
-pub fn read<'py>(
-    request: &Request<'_, 'py>,
-    object: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyUntypedArray>> {
+/// The memory of the first protocol the object speaks, its own unless a copy will do.
+pub fn read<'py>(request: &Request<'_, 'py>, object: &Bound<'py, PyAny>) -> PyResult<Memory<'py>> {
     if let Ok(array) = object.cast::<PyUntypedArray>() {
         if is_masked(object)? {
             return Err(request.refuse(object, Refusal::Masked));
         }
-        return Ok(array.clone());
+        return Memory::of_array(array);
     }
     let has = |attribute: &str| object.hasattr(attribute);
+    // An array on a device may have the type of one that has a buffer.
     // SAFETY: the object is alive and the interpreter attached.
-    let has_buffer = unsafe { pyo3::ffi::PyObject_CheckBuffer(object.as_ptr()) } != 0;
+    let has_buffer = unsafe { pyo3::ffi::PyObject_CheckBuffer(object.as_ptr()) } != 0
+        && PyMemoryView::from(object).is_ok();
     if has_buffer || has("__array_struct__")? {
         return by_numpy(request, object, true);
     }
     if let Some(interface) = object.getattr_opt("__array_interface__")? {
-        return described(request, object, &interface);
+        return described(
+            request,
+            object,
+            "__array_interface__",
+            &interface,
+            Side::Host,
+        );
+    }
+    if let Some(interface) = object.getattr_opt("__cuda_array_interface__")? {
+        let attribute = "__cuda_array_interface__";
+        return described(request, object, attribute, &interface, Side::Device);
     }
     let may_convert = request.purpose == Purpose::Copy;
-    let converts = has("__array__")?;
-    if has("__cuda_array_interface__")? && !(converts && may_convert) {
-        return Err(request.refuse(object, Refusal::OnDevice));
-    }
     if has("__dlpack__")? {
         dlpack::read(request, object)
-    } else if converts || may_convert {
+    } else if may_convert || has("__array__")? {
         by_numpy(request, object, false)
     } else {
         Err(request.refuse(object, Refusal::NoMemory))
@@ -50,7 +57,7 @@ fn by_numpy<'py>(
     request: &Request<'_, 'py>,
     object: &Bound<'py, PyAny>,
     of_memory: bool,
-) -> PyResult<Bound<'py, PyUntypedArray>> {
+) -> PyResult<Memory<'py>> {
     let py = object.py();
     let keywords = PyDict::new(py);
     if request.purpose != Purpose::Copy {
@@ -65,16 +72,17 @@ fn by_numpy<'py>(
         let attribute = "memory";
         return Err(request.refuse(object, Refusal::NullAddress { attribute }));
     }
-    Ok(array)
+    Memory::of_array(&array)
 }
 
-/// The array of an `__array_interface__`.
+/// The memory that the dictionary of an attribute describes.
 fn described<'py>(
     request: &Request<'_, 'py>,
     object: &Bound<'py, PyAny>,
+    attribute: &'static str,
     interface: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyUntypedArray>> {
-    let attribute = "__array_interface__";
+    side: Side,
+) -> PyResult<Memory<'py>> {
     let Ok(entries) = interface.cast::<PyMapping>() else {
         return Err(request.refuse(interface, Refusal::NoDescription { attribute }));
     };
@@ -84,7 +92,7 @@ fn described<'py>(
         attribute,
         entries,
     }
-    .array()
+    .memory(side)
 }
 
 /// Whether an array is one of `numpy.ma` and masks any of its elements.

@@ -19,17 +19,16 @@ pub enum Refusal {
     Exchange(PyErr),
     /// What it gives for an exchange by DLPack is not what it should be: it ...
     Capsule { problem: String },
-    /// Its memory is not the host's.
-    OnDevice,
+    /// Its memory is on a device that we do not know.
+    OnDevice { place: String },
     /// Its data interface is no dictionary.
     NoDevices { attribute: &'static str },
     /// What should describe its memory is no dictionary.
     NoDescription { attribute: &'static str },
-    /// Its data interface has nothing for host memory.
-    NoHostBuffer {
+    /// Its data interface has nothing for the host or a GPU.
+    NoEntryForDevice {
         attribute: &'static str,
         keys: String,
-        on_gpu: bool,
     },
     /// What the data interface has for host memory is no dictionary.
     NoBuffer { attribute: &'static str },
@@ -103,13 +102,16 @@ impl Refusal {
                     first_line(value, cause)
                 ),
             ),
-            Refusal::Capsule { problem } => ("ArgumentValueError", format!(": {CAPSULE} {problem}")),
+            Refusal::Capsule { problem } => {
+                ("ArgumentValueError", format!(": {CAPSULE} {problem}"))
+            }
             Refusal::Masked => ("ArgumentValueError", format!(" {MASKED}")),
-            Refusal::OnDevice | Refusal::NoHostBuffer { on_gpu: true, .. } => (
+            Refusal::OnDevice { place } => (
                 "DeviceError",
-                " has its data on a GPU only, and this version of fieldstone computes in host memory; pass a host array, such \
-                 as the one that .get(), .cpu() or cupy.asnumpy() gives"
-                    .into(),
+                format!(
+                    " is in device memory ({place}) that belongs to none of fieldstone.devices(); pass a host array, such as \
+                     the one that .get(), .cpu() or cupy.asnumpy() gives"
+                ),
             ),
             Refusal::NoDevices { attribute } => (
                 "ArgumentTypeError",
@@ -122,15 +124,16 @@ impl Refusal {
                 "ArgumentTypeError",
                 format!(": its {attribute} is {}, expected a dictionary", shown()),
             ),
-            Refusal::NoHostBuffer {
-                attribute, keys, ..
-            } => (
+            Refusal::NoEntryForDevice { attribute, keys } => (
                 "ArgumentValueError",
-                format!(": its {attribute} has buffers for {keys}, expected one for None or 'cpu'"),
+                format!(": its {attribute} has buffers for {keys}, expected one for {DEVICES}"),
             ),
             Refusal::NoBuffer { attribute } => (
                 "ArgumentValueError",
-                format!(": its {attribute} maps to {}, expected a dictionary", shown()),
+                format!(
+                    ": its {attribute} maps to {}, expected a dictionary",
+                    shown()
+                ),
             ),
             Refusal::NoEntry { attribute, key } => (
                 "ArgumentValueError",
@@ -151,7 +154,11 @@ impl Refusal {
             ),
             Refusal::Labels { source, problem } => (
                 "DimensionsError",
-                format!(": its {source} {} {}", text_of(value), wrong_labels(problem)),
+                format!(
+                    ": its {source} {} {}",
+                    text_of(value),
+                    wrong_labels(problem)
+                ),
             ),
             Refusal::LabelCount { source, dims, rank } => {
                 let problem = if dims.len() > *rank {
@@ -175,7 +182,6 @@ impl Refusal {
         request: &Request<'_, '_>,
         value: &Bound<'_, PyAny>,
     ) -> (&'static str, String) {
-        const NO_DEVICE: &str = "this version of fieldstone supports no device";
         let kind = type_name(value);
         let (class, problem) = match self {
             Refusal::NoArray(cause) if request.purpose == Purpose::Copy => (
@@ -206,9 +212,11 @@ impl Refusal {
             Refusal::Capsule { problem } => {
                 ("ArgumentValueError", format!(": {CAPSULE} {problem}"))
             }
-            Refusal::OnDevice => (
+            Refusal::OnDevice { place } => (
                 "DeviceError",
-                format!(": it is in device memory, and {NO_DEVICE}"),
+                format!(
+                    ": it is in device memory ({place}) that belongs to none of fieldstone.devices()"
+                ),
             ),
             Refusal::NoDevices { attribute } => (
                 "ArgumentTypeError",
@@ -224,15 +232,15 @@ impl Refusal {
                     describe_value(value)
                 ),
             ),
-            Refusal::NoHostBuffer { keys, .. } => (
-                "DeviceError",
+            Refusal::NoEntryForDevice { attribute, keys } => (
+                "ArgumentValueError",
                 format!(
-                    ": the data interface of the {kind} has no buffer in host memory, and {NO_DEVICE}; its keys are {keys}"
+                    ": the {attribute} of the {kind} has buffers for {keys}, expected one for {DEVICES}"
                 ),
             ),
             Refusal::NoBuffer { .. } => (
                 "ArgumentTypeError",
-                ": the data interface of the object has no dictionary for host memory".into(),
+                ": the data interface of the object has no dictionary for its memory".into(),
             ),
             Refusal::NoEntry { attribute, key } => (
                 "ArgumentTypeError",
@@ -274,6 +282,8 @@ impl Refusal {
         (class, format!("{}{problem}", request.name))
     }
 }
+
+const DEVICES: &str = "None or 'cpu', or for 'gpu' or ('gpu', number)";
 
 const CAPSULE: &str = "the DLPack capsule of the object";
 

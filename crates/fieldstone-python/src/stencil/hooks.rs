@@ -32,11 +32,11 @@ impl Stencil {
         };
         let mut acquired = 0;
         for (field, operand) in self.fields.iter().zip(operands) {
-            let current = match &operand.tracked {
+            let current = || match &operand.tracked {
                 Some(tracked) => tracked.acquire(py, field.writes && !domain.contains(&0)),
                 None => Ok(()),
             };
-            if !note(current.and_then(|()| call_hook(operand, |hooks| &hooks.acquire))) {
+            if !note(call_hook(operand, |hooks| &hooks.acquire).and_then(|()| current())) {
                 break;
             }
             acquired += 1;
@@ -44,10 +44,10 @@ impl Stencil {
         if acquired == operands.len() && note(run()) && !domain.contains(&0) {
             for (field, operand) in self.fields.iter().zip(operands) {
                 if field.writes {
-                    note(call_hook(operand, |hooks| &hooks.touch));
                     if let Some(tracked) = &operand.tracked {
                         note(tracked.touch(py));
                     }
+                    note(call_hook(operand, |hooks| &hooks.touch));
                 }
             }
         }

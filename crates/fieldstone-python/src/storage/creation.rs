@@ -451,12 +451,17 @@ impl Storage {
 
     /// New memory with the same parameters and values.
     pub(super) fn duplicate(&self, py: Python<'_>) -> PyResult<Self> {
+        self.duplicate_at(py, Location::of(&self.place))
+    }
+
+    /// New memory elsewhere with the same parameters and values.
+    pub(super) fn duplicate_at(&self, py: Python<'_>, location: Location) -> PyResult<Self> {
         let resolved = Resolved {
             shape: self.view.shape().into(),
             dtype: self.dtype.bind(py).clone(),
             axes: self.axes.clone(),
             alignment: self.alignment,
-            location: Location::of(&self.place),
+            location,
         };
         resolved.holding(py, &self.elements(py))
     }

@@ -1,7 +1,7 @@
 //! The memory of any object as data of a storage: wrapped, or converted where its values are all that counts.
 
 use fieldstone_storage::{Dim, PerAxis, View};
-use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -11,9 +11,8 @@ use super::axes::{self, Axes};
 use super::device_array::SimulatedArray;
 use super::parameters::check_dtype;
 use super::place::Place;
-use crate::array;
 use crate::errors::raise;
-use crate::interface::{self, Found, Purpose, Request, is_data_array, type_name};
+use crate::interface::{self, Found, Memory, Purpose, Request, is_data_array, type_name};
 
 /// Memory that belongs to somebody else, or to another storage.
 pub struct Foreign<'py> {
@@ -46,7 +45,7 @@ impl<'py> Foreign<'py> {
             return Ok(Self::of_storage(array.get().elements().bind(object.py())));
         }
         if let Ok(array) = object.cast_exact::<PyUntypedArray>() {
-            return Self::of_array(array, name, purpose);
+            return Self::of_memory(Memory::of_array(array)?, name, purpose);
         }
         let mapping = match dims {
             Some(dims) if is_data_array(object)? => Some(meanings(object, dims)?.into_any()),
@@ -100,35 +99,32 @@ impl<'py> Foreign<'py> {
         }
     }
 
-    fn of_array(
-        array: &Bound<'py, PyUntypedArray>,
-        name: &str,
-        purpose: Purpose,
-    ) -> PyResult<Self> {
+    fn of_memory(memory: Memory<'py>, name: &str, purpose: Purpose) -> PyResult<Self> {
         // What comes from a file may have the bytes of each element the other way round.
-        if purpose == Purpose::Copy && array.dtype().is_native_byteorder() == Some(false) {
-            let native = array.dtype().call_method1("newbyteorder", ("=",))?;
-            let array = array.call_method1("astype", (native,))?;
-            return Self::of_array(&array.cast_into()?, name, Purpose::Wrap);
+        if purpose == Purpose::Copy
+            && memory.accelerator.is_none()
+            && memory.dtype.is_native_byteorder() == Some(false)
+        {
+            let native = memory.dtype.call_method1("newbyteorder", ("=",))?;
+            let array = memory.array()?.call_method1("astype", (native,))?;
+            return Self::of_memory(Memory::of_array(array.cast()?)?, name, Purpose::Wrap);
         }
-        let dtype = array.dtype();
-        check_dtype(&dtype, name)?;
-        let ndim = array.ndim();
-        let view = array::view_of(array)?;
+        check_dtype(&memory.dtype, name)?;
+        let ndim = memory.view.ndim();
         Ok(Self {
-            dtype,
-            writeable: array::is_writeable(array),
-            keeper: Some(array.clone().into_any()),
+            dtype: memory.dtype,
+            writeable: memory.writeable,
+            keeper: Some(memory.keeper),
             axes: Axes {
                 dims: None,
                 halo: PerAxis::from_elem((0, 0), ndim),
                 explicit_origin: None,
                 aligned_index: PerAxis::from_elem(0, ndim),
-                layout: view.layout(),
+                layout: memory.view.layout(),
             },
-            view,
+            view: memory.view,
             alignment: 1,
-            place: Place::Host,
+            place: memory.accelerator.map_or(Place::Host, Place::Device),
             unknown_dims: None,
         })
     }
@@ -144,14 +140,14 @@ impl<'py> Foreign<'py> {
         if let Some(acquire) = found.hooks.and_then(|hooks| hooks.acquire) {
             acquire.call0()?;
         }
-        if found.array.dtype().kind() == b'O' {
+        if found.memory.dtype.kind() == b'O' {
             let message = format!(
                 "{name}: an object of type {} is no array of numbers; expected an array",
                 type_name(object)
             );
             return Err(raise(py, "ArgumentTypeError", message));
         }
-        let mut foreign = Self::of_array(&found.array, name, request.purpose)?;
+        let mut foreign = Self::of_memory(found.memory, name, request.purpose)?;
         match found.dims {
             Some(Ok(dims)) => foreign.axes.dims = Some(dims.into()),
             Some(Err(error)) => foreign.unknown_dims = Some(error),

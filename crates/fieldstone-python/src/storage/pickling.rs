@@ -8,7 +8,7 @@ use numpy::{PyArrayDescr, PyArrayDescrMethods};
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyMemoryView, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyMemoryView, PyString, PyTuple};
 
 use super::{Place, Storage, memory, parameters};
 use crate::array::{self, array_of, exception};
@@ -60,9 +60,9 @@ impl Storage {
         keywords.set_item(intern!(py, "aligned_index"), aligned_index)?;
         let managed = match self.place() {
             Place::Host => return Ok(keywords),
-            Place::Device(_) => None,
-            Place::Pair { .. } => Some("gt4py"),
-            Place::Managed(_) => Some("cuda"),
+            Place::Device(_) => PyBool::new(py, false).to_owned().into_any(),
+            Place::Pair { .. } => PyString::new(py, "gt4py").into_any(),
+            Place::Managed(_) => PyString::new(py, "cuda").into_any(),
         };
         // Any device will do: another machine may have others.
         keywords.set_item(intern!(py, "device"), "gpu")?;

@@ -47,13 +47,26 @@ impl Tracked {
                 view: storage.view.clone(),
             }),
             Place::Managed(accelerator) => Some(Self::Managed(Arc::clone(accelerator))),
-            Place::Device(accelerator) => Some(Self::Copied {
-                name: name.to_owned(),
-                accelerator: Arc::clone(accelerator),
-                device: storage.view.clone(),
-                host: memory::like(py, &storage.view)?,
-                shared: false,
-            }),
+            Place::Device(accelerator) => {
+                let accelerator = Arc::clone(accelerator);
+                Some(Self::copied(py, name, accelerator, storage.view.clone())?)
+            }
+        })
+    }
+
+    /// What is to be tracked of memory on a device only.
+    pub fn copied(
+        py: Python<'_>,
+        name: &str,
+        accelerator: Arc<dyn Accelerator>,
+        device: View,
+    ) -> PyResult<Self> {
+        Ok(Self::Copied {
+            name: name.to_owned(),
+            accelerator,
+            host: memory::like(py, &device)?,
+            device,
+            shared: false,
         })
     }
 

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::super::Storage;
+use super::buffer::is_contiguous;
 
 impl Storage {
     /// The description of memory that the array interfaces share.
@@ -88,7 +89,11 @@ impl Storage {
                 "a storage that is in host memory only has no __cuda_array_interface__",
             ));
         }
-        let description = self.description(py, &self.on_device(py, self.handed_out())?)?;
+        let view = self.on_device(py, self.handed_out())?;
+        let description = self.description(py, &view)?;
+        if is_contiguous(view.shape(), view.strides(), view.itemsize()) {
+            description.set_item("strides", py.None())?;
+        }
         // Work of ours is on the default stream, which waits for all others.
         description.set_item("stream", 1)?;
         Ok(description)

@@ -134,7 +134,7 @@ impl Exported {
 }
 
 /// Whether elements follow each other without gaps, the last axis first.
-fn is_contiguous(shape: &[usize], strides: &[isize], itemsize: usize) -> bool {
+pub fn is_contiguous(shape: &[usize], strides: &[isize], itemsize: usize) -> bool {
     let mut expected = itemsize as isize;
     for (&size, &stride) in shape.iter().zip(strides).rev() {
         if size > 1 && stride != expected {
