@@ -26,6 +26,7 @@ from fieldstone import _core
 from fieldstone._core import (
     CPUStorage,
     CUDAManagedGPUStorage,
+    Device,
     GPUStorage,
     SimulatedArray,
     SoftwareManagedGPUStorage,
@@ -67,6 +68,7 @@ CudaManagedGPUStorage = CUDAManagedGPUStorage
 Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 Dims: TypeAlias = str | Sequence[str]
 Halo: TypeAlias = Sequence[SupportsIndex | Sequence[SupportsIndex]]
+Place: TypeAlias = str | tuple[str, SupportsIndex] | Device
 
 
 class Parameters(TypedDict, total=False):
@@ -84,9 +86,8 @@ class Parameters(TypedDict, total=False):
         whatever their order, ``"debug"``, ``"numpy"`` and ``"cpu_kfirst"`` (K contiguous), ``"cpu_ifirst"`` and
         ``"gpu"`` (I contiguous). Aliases: ``"gtx86"``, ``"gt:cpu_kfirst"``; ``"gtmc"``, ``"gt:cpu_ifirst"``;
         ``"gtcuda"``, ``"gt:gpu"``, ``"cuda"``.
-    device : {"cpu", "gpu"}
-        Where to allocate. This version knows host memory only, and raises `~fieldstone.errors.DeviceError` for
-        ``"gpu"``.
+    device : {"cpu", "gpu"}, "gpu:N", ("gpu", N) or Device
+        Whether there is to be memory on a device, and on which. Fallback: ``"cpu"``, none.
     dims : str or sequence of str
         Labels of the axes: ``"I"``, ``"J"``, ``"K"``, and ``"0"``, ``"1"``, ... for data dimensions. Without labels the
         axes are known by position only, and presets take them for I, J, K, 0, 1, ...
@@ -96,7 +97,9 @@ class Parameters(TypedDict, total=False):
         The order of the strides: the axis with entry 0 has the largest one, the axis with the largest entry the
         smallest. A callable is called with the labels and returns the layout. Fallback: C order.
     managed : {None, False, "gt4py", "cuda"}
-        Who keeps the copies on host and device equal; has no effect on storages in host memory.
+        Who keeps memory on host and device equal, where there is to be some on a device: nobody, there is none on the
+        host (None or False); fieldstone, which has two copies and moves what is needed; or the driver, which moves one
+        between both. Here None does not mean that it is left out. Fallback: ``"gt4py"``.
     default_origin : sequence of int
         Where the compute domain begins in a call that does not say otherwise. Also `aligned_index` and the lower halo,
         if those are not given. Three entries for I, J and K are reduced to those of them that the storage has.
@@ -124,7 +127,7 @@ class Parameters(TypedDict, total=False):
     aligned_index: Sequence[SupportsIndex] | None
     alignment_size: SupportsIndex | None
     defaults: str | None
-    device: Literal["cpu", "gpu"] | None
+    device: Place | None
     dims: Dims | None
     halo: Halo | None
     layout: Sequence[SupportsIndex] | Callable[[tuple[str, ...]], Sequence[int]] | None
@@ -292,10 +295,11 @@ def as_storage(
         Needed without data; if given with it, it must be that of the data.
     dtype : dtype_like, optional
         Type of the elements; if given with data, it must be that of the data. Fallback: float64.
-    device_data : array_like, optional
-        Memory of a device.
+    device_data : storage, array, or object of the data interface, optional
+        Memory of a device. With `data`, the storage is around both (``managed="gt4py"``).
     sync_state : SyncState, optional
-        Which of `data` and `device_data` is newer; both are equal if it is not given.
+        Which of two copies is newer; both are equal if it is not given. For buffers that were taken from a storage it
+        has to be the one of that storage.
     **parameters
         See `Parameters`.
 
@@ -332,8 +336,8 @@ def storage(
         Type of the elements; that of `data` if not given.
     copy : bool, default True
         If false, the same as `as_storage`.
-    device_data : array_like, optional
-        Memory of a device.
+    device_data : storage, array, or object of the data interface, optional
+        Memory of a device. With `data`, the new storage has two copies (``managed="gt4py"``).
     sync_state : SyncState, optional
         Which of `data` and `device_data` is newer; both are equal if it is not given.
     **parameters
@@ -347,7 +351,7 @@ def register_preset(
     order: Dims,
     *,
     alignment_size: SupportsIndex = 1,
-    device: Literal["cpu", "gpu"] | None = None,
+    device: Place | None = None,
 ) -> None:
     """Add a preset to those that ``defaults`` and ``backend`` can name.
 

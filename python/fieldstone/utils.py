@@ -6,12 +6,13 @@ These look at any object the way a stencil call does, and are for code that deal
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fieldstone import _core
-from fieldstone.errors import ArgumentTypeError, DimensionsError, GTNoSuchBufferError
+from fieldstone._core import Storage
+from fieldstone.errors import ArgumentTypeError, DimensionsError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -25,28 +26,48 @@ def as_numpy(data: Any) -> npt.NDArray[Any]:
     Parameters
     ----------
     data : array, storage, or object of the data interface
-        Whatever a stencil takes as a field.
+        Whatever a stencil takes as a field; numbers and sequences of them become new arrays, as in `numpy.asarray`.
 
     Raises
     ------
     fieldstone.errors.ArgumentTypeError
-        If `data` has no memory of its own, such as a list.
+        If `data` is no array.
     """
-    return data if type(data) is np.ndarray else _core.storage("as_numpy", data, None, None, False, None, {}).to_numpy()
+    if type(data) is np.ndarray:
+        return data
+    if isinstance(data, list | tuple | int | float | complex | np.generic):
+        return _core.storage("as_numpy", data, None, None, True, None, {}).to_numpy()
+    return _wrapped("as_numpy", data).to_numpy()
 
 
-def as_cupy(data: Any) -> NoReturn:
-    """Return the device memory of an array as a CuPy array.
+def _wrapped(function: str, data: Any) -> Storage:
+    if data is None:
+        raise ArgumentTypeError(
+            "data: None is no array; expected an array, a storage, or an object of the data interface"
+        )
+    return _core.storage(function, data, None, None, False, None, {})
+
+
+def as_cupy(data: Any) -> Any:
+    """Return the device memory of an array as a CuPy array, without a copy.
+
+    Parameters
+    ----------
+    data : array, storage, or object of the data interface
+        Whatever has memory on a device. On a simulated device, the array is a `~fieldstone.storage.SimulatedArray`.
 
     Raises
     ------
     fieldstone.errors.GTNoSuchBufferError
-        Always: this version knows host memory only.
+        If `data` has no memory on a device.
+    fieldstone.errors.DeviceError
+        If the device is a GPU and CuPy is not installed.
+    fieldstone.errors.ArgumentTypeError
+        If `data` is no array.
     """
-    raise GTNoSuchBufferError(
-        f"data: this version of fieldstone supports no device, so a {type(data).__name__} has no buffer there; "
-        "as_numpy(data) gives its host memory"
-    )
+    if isinstance(data, _core.SimulatedArray):
+        return data
+    return _wrapped("as_cupy", data).to_cupy()
 
 
 def get_dims(data: Any, annotation: Any = None) -> tuple[str, ...] | None:

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from fieldstone import arrays, errors, storage, utils
+from fieldstone import arrays, errors, gtscript, storage, utils
 
 
 class TestCreation:
@@ -62,32 +64,42 @@ class TestCreation:
         assert arrays.from_array(values.T).strides == values.T.strides
         assert type(arrays.from_array(storage.ones((2,), dims="I"))) is np.ndarray
 
-    @pytest.mark.parametrize(
-        ("call", "error", "message"),
-        [
-            (
-                lambda: arrays.zeros((2, 3), backend="numpy", layout=(0, 1)),
-                errors.ArgumentValueError,
-                "layout: 'backend' already says which; give one of 'layout' and 'backend'",
-            ),
-            (lambda: arrays.ones((2,), backend="C", alignment_size=8), errors.ArgumentValueError, "alignment_size: "),
-            (lambda: arrays.ones((2,), device="cpu", backend="C"), errors.ArgumentValueError, "device: "),
-            (lambda: arrays.ones((2,), backend="gpu"), errors.DeviceError, "there is no GPU 0"),
-            (lambda: arrays.ones((2,), device="gpu"), errors.DeviceError, "there is no GPU 0"),
-            (lambda: arrays.ones((2,), backend="x"), errors.PresetError, "backend: 'x' is no preset"),
-            (lambda: arrays.ones((2,), halo=(1,)), errors.ArgumentTypeError, r"ones\(\) has no parameter 'halo'"),
-            (lambda: arrays.ones((-2,)), errors.ShapeError, "shape: the size of axis 0 is -2"),
-            (
-                lambda: arrays.from_array(object()),
-                errors.ArgumentTypeError,
-                "data: an object of type object is no array",
-            ),
-            (lambda: arrays.from_array([1.0], (float, (2,))), errors.DTypeError, "has data dimensions"),
-        ],
-    )
-    def test_wrong_calls_are_refused(self, call: Any, error: type[Exception], message: str) -> None:
-        with pytest.raises(error, match=message):
-            call()
+    @given(st.data())
+    def test_layout_and_alignment_are_those_of_storages(self, data: st.DataObject) -> None:
+        dims = data.draw(st.permutations("IJK01"))[: data.draw(st.integers(0, 4))]
+        shape = tuple(data.draw(st.integers(0, 5)) for _ in dims)
+        index = tuple(data.draw(st.integers(0, size)) for size in shape)
+        preset = data.draw(st.sampled_from(["C", "F", "debug", "numpy", "cpu_kfirst", "cpu_ifirst", "gtx86", "gtmc"]))
+        array = arrays.empty(shape, np.float32, backend=preset, dims=dims, aligned_index=index)
+        made = storage.empty(shape, np.float32, defaults=preset, dims=dims, aligned_index=index)
+        assert type(array) is np.ndarray
+        assert array.strides == made.to_numpy().strides
+        if array.size:
+            at = sum(entry * stride for entry, stride in zip(index, array.strides, strict=True))
+            assert (array.ctypes.data + at) % made.alignment_size == 0
+
+    def test_without_backend_each_parameter_can_be_given(self) -> None:
+        array = arrays.zeros((6, 5), np.float32, layout=(1, 0), alignment_size=256, aligned_index=(2, 1), device="cpu")
+        assert array.strides[0] == 4
+        assert array[2:, 1:].ctypes.data % 256 == 0
+        assert arrays.zeros((6, 5), dims="JI", layout=lambda dims: [dims.index("I"), dims.index("J")]).strides[0] == 8
+
+    def test_of_templates(self) -> None:
+        """A template gives what is not given: shape, type, layout and what is aligned."""
+        template = storage.ones((5, 6), np.float32, dims="IJ", halo=(1, 2), layout=(1, 0), alignment_size=128)
+        for make in (arrays.empty_like, arrays.zeros_like, arrays.ones_like, arrays.from_array):
+            array = make(template)
+            assert (array.shape, array.dtype, array.strides[0]) == ((5, 6), np.float32, 4)
+            assert array[1:, 2:].ctypes.data % 128 == 0
+            assert make(template, np.int8).dtype == np.int8
+            assert make(template, layout=(0, 1)).strides[1] == 4
+            assert make(template, backend="C").strides == (24, 4)
+        assert (arrays.full_like(template, 7.5) == 7.5).all()
+
+    def test_data_dimensions_have_the_largest_strides(self) -> None:
+        array = arrays.zeros((3, 4, 5), (np.float32, (2, 2)), backend="cpu_kfirst", dims="KIJ")
+        assert array.shape == (3, 4, 5, 2, 2)
+        assert np.argsort(array.strides).tolist() == [0, 2, 1, 4, 3]
 
 
 class TestUtils:
@@ -97,21 +109,46 @@ class TestUtils:
         field = storage.as_storage(array)
         assert np.shares_memory(utils.as_numpy(field), array)
         assert np.shares_memory(utils.as_numpy(memoryview(array)), array)
-        with pytest.raises(errors.ArgumentTypeError, match="an object of type list has no memory"):
-            utils.as_numpy([1, 2])
-        with pytest.raises(errors.GTNoSuchBufferError, match="supports no device"):
+        for numbers in ([1, 2], ((1.5,), (2.5,)), 3, 1.5, np.float32(2), 1j):
+            np.testing.assert_array_equal(utils.as_numpy(numbers), np.asarray(numbers))
+            assert utils.as_numpy(numbers).dtype == np.asarray(numbers).dtype
+        with pytest.raises(errors.GTNoSuchBufferError, match=r"no buffer on a device; to_numpy\(\) gives"):
             utils.as_cupy(array)
 
-    def test_dims(self) -> None:
-        class Annotation:
-            axes = "JK"
+    @pytest.mark.parametrize(
+        ("data", "annotation", "dims"),
+        [
+            (storage.zeros((2, 3), dims="KI"), None, ("K", "I")),
+            (storage.zeros((2, 3), dims="KI"), "IJ", ("K", "I")),
+            (storage.zeros((2, 3)), "IJ", ("I", "J")),
+            (np.zeros((2, 3)), None, None),
+            (np.zeros((2, 3)), "IJ", ("I", "J")),
+            (np.zeros((2, 3)), ["J", "0"], ("J", "0")),
+            (np.zeros((2, 3)), gtscript.Field[gtscript.IJ, float], ("I", "J")),
+            (np.zeros((2, 3, 4)), gtscript.Field[float], ("I", "J", "K")),
+            (np.zeros((2, 3, 4, 5)), gtscript.Field[(float, (5,))], ("I", "J", "K", "0")),
+            (np.zeros((2,)), gtscript.K, ("K",)),
+        ],
+        ids=str,
+    )
+    def test_dims(self, data: Any, annotation: Any, dims: Any) -> None:
+        """Those of the data; where it has none, those of the annotation."""
+        assert utils.get_dims(data, annotation) == dims
+        assert all(type(label) is str for label in dims or ())
 
-        assert utils.get_dims(storage.zeros((2, 3), dims="KI"), "IJ") == ("K", "I")
-        assert utils.get_dims(np.zeros((2, 3))) is None
-        assert utils.get_dims(np.zeros((2, 3)), "IJ") == ("I", "J")
-        assert utils.get_dims(np.zeros((2, 3)), Annotation()) == ("J", "K")
-        with pytest.raises(errors.ArgumentTypeError, match="annotation: expected labels"):
-            utils.get_dims(np.zeros(2), 3)
+    @pytest.mark.parametrize(("name", "value"), [("dims", "JK"), ("dims", ("J", "K")), ("axes", "JK")])
+    def test_dims_of_other_annotations(self, name: str, value: Any) -> None:
+        annotation = type("Annotation", (), {name: value})()
+        assert utils.get_dims(np.zeros((2, 3)), annotation) == ("J", "K")
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [("__gt_dims__", lambda self: ["J", "0"]), ("__gt_dims__", ("J", "0")), ("dims", ("J", "0"))],
+    )
+    def test_dims_of_objects(self, name: str, value: Any) -> None:
+        array = np.zeros((2, 3)).view(type("Labelled", (np.ndarray,), {name: value}))
+        assert utils.get_dims(array) == ("J", "0")
+        assert utils.get_dims(array, "IK") == ("J", "0")
 
     def test_origin(self) -> None:
         assert utils.get_origin(np.zeros(3)) is None

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldstone import errors, storage
-from fieldstone.storage import CPUStorage, Storage
+from fieldstone.storage import CPUStorage
 
 from .strategies import basic_keys, slices, storages
 
@@ -109,24 +110,146 @@ def test_views_keep_memory_alive() -> None:
     assert (array == 4).all()
 
 
-@given(st.data())
-def test_advanced_keys_give_arrays(data: st.DataObject) -> None:
-    field = data.draw(storages().filter(lambda field: field.ndim and field.size))
-    array = field.to_numpy()
-    for key in (
-        array > array.mean() if array.dtype.kind != "c" else array.real > 1,
-        [0, -1, 0],
-        (np.array([[0], [-1]]), ...),
-        np.array(0),
-        True,
-    ):
-        expected = array[key]
-        result = field[key]
-        if isinstance(key, np.ndarray) and key.ndim == 0:
-            result = np.asarray(result)
+class Interface:
+    """An object with nothing but a data interface."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self.array = array
+        self.acquired = 0
+
+    def acquire(self) -> None:
+        self.acquired += 1
+
+    @property
+    def __gt_data_interface__(self) -> dict[Any, Any]:
+        return {None: {**self.array.__array_interface__, "acquire": self.acquire}}
+
+
+class Exchange:
+    """An object with nothing but DLPack."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self.array = array
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        return self.array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self) -> Any:
+        return self.array.__dlpack_device__()
+
+
+# What may stand for a NumPy array in a key.
+KINDS = {
+    "array": lambda array: array,
+    "list": lambda array: array.tolist(),
+    "storage": lambda array: storage.storage(array, layout=range(array.ndim)[::-1]),
+    "labelled storage": lambda array: storage.storage(array, dims="KJI0"[: array.ndim]),
+    "view": lambda array: storage.storage(np.repeat(array, 2, axis=0))[::2] if array.ndim else array,
+    "data interface": Interface,
+    "DLPack": lambda array: Exchange(array) if array.dtype != bool else array,
+    "buffer": lambda array: memoryview(np.ascontiguousarray(array)),
+    "xarray": lambda array: xr.DataArray(array, dims=[f"x{axis}" for axis in range(array.ndim)]),
+}
+
+
+@st.composite
+def advanced_keys(draw: st.DrawFn, shape: tuple[int, ...]) -> list[Any]:
+    """Draw masks of one or more axes, arrays of indices that go together, slices, an ellipsis, and new axes."""
+    together = draw(st.sampled_from([(), (1,), (3,), (2, 3), (2, 1)]))
+    entries: list[Any] = []
+    axis = 0
+    while axis < len(shape) and draw(st.integers(0, 4)):
+        size = shape[axis]
+        kind = draw(st.sampled_from(["mask", "wide mask", "indices", "slice", "integer"]))
+        if kind == "wide mask" and axis + 1 < len(shape):
+            entries.append(np.array(draw(st.lists(st.booleans(), min_size=2, max_size=9))))
+            entries[-1] = np.resize(entries[-1], shape[axis : axis + 2])
+            axis += 1
+        elif kind in ("mask", "wide mask"):
+            entries.append(np.array(draw(st.lists(st.booleans(), min_size=size, max_size=size)), bool))
+        elif kind == "indices" and size:
+            flat = draw(st.lists(st.integers(-size, size - 1), min_size=6, max_size=6))
+            dtype = draw(st.sampled_from([np.int8, np.int32, np.int64]))
+            entries.append(np.resize(np.array(flat, dtype), together))
+        elif kind == "integer" and size:
+            entries.append(draw(st.integers(-size, size - 1)))
         else:
-            assert type(result) is np.ndarray
-        np.testing.assert_array_equal(result, expected)
+            entries.append(draw(slices(size)))
+        axis += 1
+    if draw(st.booleans()):
+        entries.insert(draw(st.integers(0, len(entries))), ...)
+    if draw(st.booleans()):
+        entries.insert(draw(st.integers(0, len(entries))), None)
+    return entries
+
+
+def is_array(entry: Any) -> bool:
+    return isinstance(entry, np.ndarray)
+
+
+@given(st.data())
+def test_advanced_keys_give_the_arrays_numpy_gives(data: st.DataObject) -> None:
+    field = data.draw(storages())
+    entries = data.draw(advanced_keys(field.shape))
+    array = field.to_numpy()
+    try:
+        expected = array[tuple(entries)]
+    except IndexError:  # masks that select different numbers of points
+        with pytest.raises(IndexError):
+            field[tuple(entries)]
+        return
+    wrap = KINDS[data.draw(st.sampled_from(sorted(KINDS)))]
+    given_key: Any = tuple(wrap(entry) if is_array(entry) and entry.size else entry for entry in entries)
+    if len(given_key) == 1 and not isinstance(given_key[0], list) and data.draw(st.booleans()):
+        given_key = given_key[0]
+    if not any(is_array(entry) and entry.ndim for entry in entries):
+        return  # a basic key
+    result = field[given_key]
+    assert type(result) is np.ndarray
+    assert (result.shape, result.dtype) == (expected.shape, expected.dtype)
+    np.testing.assert_array_equal(result, expected)
+    assert not np.shares_memory(result, array)
+
+
+@given(st.data())
+def test_what_advanced_keys_select_is_stored_as_numpy_stores_it(data: st.DataObject) -> None:
+    field = data.draw(storages(dtype=np.float64))
+    entries = data.draw(advanced_keys(field.shape).filter(lambda entries: any(map(is_array, entries))))
+    expected = field.to_numpy().copy()
+    try:
+        selected = expected[tuple(entries)]
+    except IndexError:
+        return
+    value: Any = np.arange(selected.size, dtype=np.float32).reshape(selected.shape) + 100
+    if data.draw(st.booleans()):
+        value = value.reshape(-1)[:1].reshape((1,) * selected.ndim) if selected.size else value
+    expected[tuple(entries)] = value
+    wrap = KINDS[data.draw(st.sampled_from(sorted(KINDS)))]
+    wrap_value = KINDS[data.draw(st.sampled_from(["array", "list", "storage", "data interface", "DLPack", "xarray"]))]
+    key = tuple(wrap(entry) if is_array(entry) and entry.size else entry for entry in entries)
+    field[key] = wrap_value(value) if value.size else value
+    np.testing.assert_array_equal(field.to_numpy(), expected)
+
+
+def test_single_numbers_that_are_no_integers_of_python() -> None:
+    """An array without axes is an index as in NumPy; True and False are masks."""
+    field = storage.storage(np.arange(6).reshape(2, 3), dims="IJ")
+    for index in (np.int8(1), np.array(1), storage.storage(np.array(1)), np.uint64(1)):
+        assert field[index].dims == ("J",)
+        np.testing.assert_array_equal(field[index].to_numpy(), [3, 4, 5])
+        assert field[index, np.array(2)] == 5
+    for flag in (True, np.True_, False):
+        np.testing.assert_array_equal(field[flag], field.to_numpy()[flag])
+
+
+def test_a_key_is_acquired_before_it_is_read() -> None:
+    field, key, value = storage.zeros((3, 2)), Interface(np.array([0, 2])), Interface(np.ones((2, 2)))
+    field[key]
+    field[key] = value
+    assert (key.acquired, value.acquired) == (2, 1)
+    np.testing.assert_array_equal(field.to_numpy(), [[1, 1], [0, 0], [1, 1]])
+    field[...] = Interface(np.array([5.0, 6.0]))
+    np.testing.assert_array_equal(field.to_numpy(), [[5, 6]] * 3)
 
 
 def test_storages_are_keys() -> None:
@@ -198,6 +321,19 @@ def test_wide_memory_is_copied_between_layouts() -> None:
         np.testing.assert_array_equal(storage.storage(field, layout=(0, 2, 1)).to_numpy(), values)
 
 
+def test_xarray_values() -> None:
+    """Stored along their labels; where the storage has none, by position, whatever their dims are called."""
+    values = np.arange(6.0).reshape(3, 2)
+    field = storage.zeros((2, 3), dims="IJ")
+    field[...] = xr.DataArray(values, dims=("J", "I"))
+    np.testing.assert_array_equal(field.to_numpy(), values.T)
+    positional = storage.zeros((3, 2))
+    positional[...] = xr.DataArray(values, dims=("x", "y"))
+    np.testing.assert_array_equal(positional.to_numpy(), values)
+    with pytest.raises(errors.DimensionsError, match="x: unknown"):
+        field[...] = xr.DataArray(values, dims=("x", "J"))
+
+
 def test_rows_one_after_the_other() -> None:
     field = storage.storage(np.arange(6).reshape(2, 3), dims="IJ")
     assert len(field) == 2
@@ -206,65 +342,3 @@ def test_rows_one_after_the_other() -> None:
     np.testing.assert_array_equal(rows, np.arange(6).reshape(2, 3))
     assert 4 in field
     assert 9 not in field
-
-
-READ_ONLY = np.arange(6.0).reshape(2, 3)
-READ_ONLY.flags.writeable = False
-
-
-def store(field: Storage, key: Any, value: Any) -> None:
-    field[key] = value
-
-
-def field(**parameters: Any) -> Storage:
-    return storage.zeros((2, 3), **parameters)
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: field()[2], IndexError, "index 2 is out of bounds for axis 0 with size 2"),
-        (lambda: field()[0, -4], IndexError, "index -4 is out of bounds for axis 1 with size 3"),
-        (lambda: field()[0, 0, 0], IndexError, "too many indices: the storage has 2 axes, but 3 were indexed"),
-        (lambda: field()[..., ...], IndexError, "can only have one ellipsis"),
-        (lambda: field()[1.0], IndexError, "integers"),
-        (lambda: field()["I"], IndexError, "integers"),
-        (lambda: len(storage.zeros(())), TypeError, r"len\(\) of a storage without axes"),
-        (lambda: iter(storage.zeros(())), TypeError, "iteration over a storage without axes"),
-        (
-            lambda: store(field(), ..., [1, 2]),
-            errors.ShapeError,
-            r"value: its shape \(2,\) cannot be broadcast to \(2, 3\)",
-        ),
-        (
-            lambda: store(field(), 0, "x"),
-            errors.ArgumentValueError,
-            "value: expected a number of type float64, got 'x'",
-        ),
-        (
-            lambda: store(field(), 0, object()),
-            errors.ArgumentTypeError,
-            "value: an object of type object is no array of numbers",
-        ),
-        (lambda: store(field(), 0, 1j), errors.ArgumentValueError, "value: expected a number of type float64, got 1j"),
-        (lambda: store(field(dtype=np.int8), 0, 300), errors.ArgumentValueError, "value: .*300"),
-        (
-            lambda: store(field(dims="IJ"), ..., storage.zeros((3,), dims="K")),
-            errors.DimensionsError,
-            "value: it has an axis 'K', which the storage written to does not have",
-        ),
-        (
-            lambda: store(field(dims="IJ"), ..., storage.zeros((4,), dims="J")),
-            errors.ShapeError,
-            "value: it has 4 points along J, the storage written to 3",
-        ),
-        (
-            lambda: store(storage.as_storage(READ_ONLY), 0, 1),
-            errors.ReadOnlyError,
-            "the storage wraps read-only memory",
-        ),
-    ],
-)
-def test_wrong_keys_and_values_are_refused(call: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        call()

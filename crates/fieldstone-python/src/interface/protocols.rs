@@ -27,7 +27,9 @@ pub fn read<'py>(request: &Request<'_, 'py>, object: &Bound<'py, PyAny>) -> PyRe
     let has_buffer = unsafe { pyo3::ffi::PyObject_CheckBuffer(object.as_ptr()) } != 0
         && PyMemoryView::from(object).is_ok();
     if has_buffer || has("__array_struct__")? {
-        return by_numpy(request, object, true);
+        // A number of NumPy's has memory, of which NumPy makes a copy.
+        let is_number = object.is_instance(&numpy(object.py())?.getattr("generic")?)?;
+        return by_numpy(request, object, !is_number);
     }
     if let Some(interface) = object.getattr_opt("__array_interface__")? {
         return described(

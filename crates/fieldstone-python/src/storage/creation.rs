@@ -1,17 +1,18 @@
 //! Making storages: allocated and filled, like another, copied from data, or wrapped around it.
 
 use fieldstone_device::{Contents as Fresh, DeviceError, Memory};
-use fieldstone_storage::{Allocation, Pair, Side, Spec, View};
+use fieldstone_storage::{Allocation, Pair, Spec, View};
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::assign::{self, Elements};
 use super::foreign::Foreign;
-use super::parameters::{self, Accepted, Alignment, Parameters, element};
+use super::given::Given;
+use super::parameters::{self, Accepted, Parameters, element};
 use super::place::Place;
 use super::resolve::{Location, Resolved, resolve};
-use super::{Storage, SyncState, memory, sync_state, wrapping};
+use super::{Storage, memory};
 use crate::array::{exception, view_of};
 use crate::errors::raise;
 use crate::interface::Purpose;
@@ -26,27 +27,30 @@ enum Contents<'a> {
 #[pymethods]
 impl Storage {
     #[new]
-    #[pyo3(signature = (data=None, device_data=None, *, dtype=None, copy=true, sync_state=None, **parameters))]
+    #[pyo3(
+        signature = (data=None, device_data=None, *, dtype=None, copy=None, sync_state=None, **parameters),
+        text_signature = "(data=None, device_data=None, *, dtype=None, copy=True, sync_state=None, **parameters)"
+    )]
     fn called<'py>(
         py: Python<'py>,
         data: Option<&Bound<'py, PyAny>>,
         device_data: Option<&Bound<'py, PyAny>>,
         dtype: Option<&Bound<'py, PyAny>>,
-        copy: bool,
+        copy: Option<&Bound<'py, PyAny>>,
         sync_state: Option<&Bound<'py, PyAny>>,
         parameters: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, Storage>> {
         let none = PyDict::new(py);
-        storage(
-            py,
-            "Storage",
+        let given = Given {
+            accepted: &Accepted::storages("Storage"),
             data,
             device_data,
             dtype,
-            copy,
             sync_state,
-            parameters.unwrap_or(&none),
-        )
+            keywords: parameters.unwrap_or(&none),
+        };
+        let copy = copy.map_or(Ok(true), |copy| parameters::flag(copy, "copy"))?;
+        given.storage(py, copy)?.into_object(py)
     }
 }
 
@@ -126,7 +130,15 @@ fn copy_to_array<'py>(
     dtype: Option<&Bound<'py, PyAny>>,
     keywords: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let storage = copied(py, &Accepted::arrays(function), data, dtype, keywords)?;
+    let given = Given {
+        accepted: &Accepted::arrays(function),
+        data: Some(data),
+        device_data: None,
+        dtype,
+        sync_state: None,
+        keywords,
+    };
+    let storage = given.storage(py, true)?;
     storage.into_object(py)?.call_method0("to_ndarray")
 }
 
@@ -162,41 +174,25 @@ fn storage<'py>(
     data: Option<&Bound<'py, PyAny>>,
     device_data: Option<&Bound<'py, PyAny>>,
     dtype: Option<&Bound<'py, PyAny>>,
-    copy: bool,
+    copy: &Bound<'py, PyAny>,
     sync_state: Option<&Bound<'py, PyAny>>,
     keywords: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, Storage>> {
-    let accepted = Accepted::storages(function);
-    let state = sync_state.map(sync_state::given).transpose()?;
-    match (data, device_data, copy) {
-        (None, None, false) => new(py, &accepted, None, None, dtype, None, keywords)?,
-        (None, None, true) => {
-            let message = format!(
-                "data: {function}() has nothing to copy; give data, or allocate with empty(shape) or copy=False and a \
-                 shape"
-            );
-            return Err(raise(py, "ArgumentValueError", message));
-        }
-        (Some(data), None, true) => copied(py, &accepted, data, dtype, keywords)?,
-        (None, Some(data), true) => copied(py, &accepted, data, dtype, keywords)?,
-        (Some(data), Some(device_data), true) => {
-            // One of them is current, and both in the end.
-            let newer = state.as_ref().and_then(|state| state.get().shared().ahead());
-            let data = if newer == Some(Side::Device) { device_data } else { data };
-            copied(py, &accepted, data, dtype, keywords)?
-        }
-        (Some(data), None, false) => wrapped(py, &accepted, ("data", data), None, state, dtype, keywords)?,
-        (None, Some(data), false) => {
-            wrapped(py, &accepted, ("device_data", data), None, state, dtype, keywords)?
-        }
-        (Some(data), Some(device_data), false) => {
-            wrapped(py, &accepted, ("data", data), Some(device_data), state, dtype, keywords)?
-        }
-    }
-    .into_object(py)
+    let given = Given {
+        accepted: &Accepted::storages(function),
+        data,
+        device_data,
+        dtype,
+        sync_state,
+        keywords,
+    };
+    given
+        .storage(py, parameters::flag(copy, "copy")?)?
+        .into_object(py)
 }
 
-fn new<'py>(
+/// A storage of a new allocation, of a shape or like something, filled or not.
+pub(super) fn new<'py>(
     py: Python<'py>,
     accepted: &Accepted<'_>,
     shape: Option<&Bound<'py, PyAny>>,
@@ -235,97 +231,6 @@ fn new<'py>(
             .as_deref()
             .map_or(Contents::Undefined, Contents::Filled),
     )
-}
-
-fn copied<'py>(
-    py: Python<'py>,
-    accepted: &Accepted<'_>,
-    data: &Bound<'py, PyAny>,
-    dtype: Option<&Bound<'py, PyAny>>,
-    keywords: &Bound<'py, PyDict>,
-) -> PyResult<Storage> {
-    let parameters = Parameters::read(py, accepted, keywords)?;
-    let source = Foreign::of(data, "data", parameters.dims.as_deref(), Purpose::Copy)?;
-    let resolved = resolve(py, &parameters, scalar_element(dtype)?, Some(&source))?;
-    resolved.holding(py, &source.elements())
-}
-
-fn wrapped<'py>(
-    py: Python<'py>,
-    accepted: &Accepted<'_>,
-    (name, data): (&str, &Bound<'py, PyAny>),
-    device_data: Option<&Bound<'py, PyAny>>,
-    state: Option<Py<SyncState>>,
-    dtype: Option<&Bound<'py, PyAny>>,
-    keywords: &Bound<'py, PyDict>,
-) -> PyResult<Storage> {
-    let parameters = Parameters::read(py, accepted, keywords)?;
-    let source = Foreign::of(data, name, parameters.dims.as_deref(), Purpose::Wrap)?;
-    let beside = device_data
-        .map(|data| {
-            Foreign::of(
-                data,
-                "device_data",
-                parameters.dims.as_deref(),
-                Purpose::Wrap,
-            )
-        })
-        .transpose()?;
-    let resolved = resolve(py, &parameters, scalar_element(dtype)?, Some(&source))?;
-    if !resolved.dtype.is_equiv_to(&source.dtype) {
-        let message = format!(
-            "dtype: {} was given, but the data is of type {}; memory that is wrapped keeps its type",
-            resolved.dtype, source.dtype
-        );
-        return Err(raise(py, "DTypeError", message));
-    }
-    if !follows(&source.view, resolved.axes.layout.ranks()) {
-        let message = format!(
-            "layout: {} was asked for, but the strides of the data are {:?} bytes; memory that is wrapped keeps its \
-             layout, storage(data, layout=...) copies it to another",
-            super::axes::numbers(resolved.axes.layout.ranks()),
-            source.view.strides()
-        );
-        return Err(raise(py, "LayoutError", message));
-    }
-    let aligned = memory::is_aligned(
-        &source.view,
-        &resolved.axes.aligned_index,
-        resolved.alignment,
-    );
-    if !aligned && parameters.alignment.is_some() {
-        let name = if matches!(parameters.alignment, Some(Alignment::Elements(_))) {
-            "alignment"
-        } else {
-            "alignment_size"
-        };
-        let message = format!(
-            "{name}: the address of index {} of the data is no multiple of {} bytes; memory that is wrapped stays \
-             where it is",
-            super::axes::numbers(&resolved.axes.aligned_index),
-            resolved.alignment
-        );
-        return Err(raise(py, "ArgumentValueError", message));
-    }
-    let alignment = if aligned { resolved.alignment } else { 1 };
-    wrapping::storage(py, name, source, beside, state, resolved, alignment)
-}
-
-/// The type asked for where the shape is that of the data.
-fn scalar_element<'py>(
-    dtype: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Option<parameters::Element<'py>>> {
-    let element = dtype.map(element).transpose()?;
-    match (&element, dtype) {
-        (Some(with_data), Some(dtype)) if !with_data.data_shape.is_empty() => {
-            let message = format!(
-                "dtype: {} has data dimensions, but the shape is that of the data",
-                parameters::shown(dtype)
-            );
-            Err(raise(dtype.py(), "DTypeError", message))
-        }
-        _ => Ok(element),
-    }
 }
 
 fn allocated(py: Python<'_>, resolved: Resolved<'_>, contents: Contents<'_>) -> PyResult<Storage> {
@@ -426,17 +331,6 @@ impl Resolved<'_> {
         assign::assign(py, elements, &storage.elements(py))?;
         Ok(storage)
     }
-}
-
-/// Whether the strides fall in the order of `layout`; axes of one point have no stride to speak of.
-pub fn follows(view: &View, layout: &[usize]) -> bool {
-    let mut axes: Vec<usize> = (0..layout.len()).collect();
-    axes.sort_by_key(|&axis| layout[axis]);
-    axes.retain(|&axis| view.shape()[axis] > 1);
-    view.shape().contains(&0)
-        || axes.windows(2).all(|pair| {
-            view.strides()[pair[0]].unsigned_abs() >= view.strides()[pair[1]].unsigned_abs()
-        })
 }
 
 impl Storage {

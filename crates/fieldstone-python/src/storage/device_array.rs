@@ -1,5 +1,7 @@
 //! The array that stands for a device's memory: CuPy's, or our own for a simulated device.
 
+use std::sync::Arc;
+
 use fieldstone_device::{Accelerator, Kind};
 use fieldstone_storage::{Access, Side, View};
 use numpy::PyArrayDescr;
@@ -246,7 +248,10 @@ impl Storage {
             alignment: this.alignment,
             writeable: this.writeable,
             keeper: Some(keep.unbind()),
-            place: Place::Device(std::sync::Arc::clone(accelerator)),
+            place: match &this.place {
+                Place::Managed(accelerator) => Place::Managed(Arc::clone(accelerator)),
+                _ => Place::Device(Arc::clone(accelerator)),
+            },
         };
         let elements = elements.into_object(py)?.unbind();
         Ok(Bound::new(py, SimulatedArray { elements })?.into_any())

@@ -59,6 +59,14 @@ impl<'py> Foreign<'py> {
         Self::of_found(object, interface::read(&request, object)?, &request)
     }
 
+    /// What is assigned. Where axes are known by position only, the dims of an xarray object need not mean anything.
+    pub fn value(object: &Bound<'py, PyAny>, labelled: bool) -> PyResult<Self> {
+        if !labelled && is_data_array(object)? {
+            return Self::of(&object.getattr("data")?, "value", None, Purpose::Copy);
+        }
+        Self::of(object, "value", None, Purpose::Copy)
+    }
+
     /// The labels of the axes, if the object has any; an error if they are not those of a field.
     pub fn labels(&self, py: Python<'_>) -> PyResult<Option<&[Dim]>> {
         match &self.unknown_dims {

@@ -1,11 +1,11 @@
 //! `storage[key]` and `storage[key] = value`.
 //!
 //! Basic keys (integers, slices, `...`, and `None`, after which no axis has a label) make views; any other key is NumPy's
-//! advanced indexing, which reads a copy as a NumPy array.
+//! advanced indexing (`advanced`), which reads a copy as an array.
 
 use std::ops::Range;
 
-use fieldstone_storage::{Access, Dim, PerAxis, Side, View};
+use fieldstone_storage::{Dim, PerAxis, View};
 use numpy::{PyArrayDescrMethods, PyUntypedArray};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
@@ -18,7 +18,6 @@ use super::resolve::{Location, Resolved};
 use super::{Storage, assign, memory};
 use crate::array;
 use crate::errors::raise;
-use crate::interface::Purpose;
 
 /// One entry of a basic key.
 enum Entry<'py> {
@@ -57,7 +56,7 @@ impl Storage {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         let Some(entries) = basic(key)? else {
-            return Self::selected(slf, with_arrays(key)?);
+            return Self::gather(slf, key);
         };
         let this = slf.borrow();
         if let Some(element) = this.element(&entries)? {
@@ -80,7 +79,7 @@ impl Storage {
             return Err(raise(py, "ReadOnlyError", message));
         }
         let Some(entries) = basic(key)? else {
-            return Self::scatter(slf, with_arrays(key)?, value);
+            return Self::scatter(slf, key, value);
         };
         if is_scalar(value)?
             && let Some(element) = this.element(&entries)?
@@ -123,116 +122,14 @@ fn basic_entry<'py>(entry: &Bound<'py, PyAny>) -> PyResult<Option<Entry<'py>>> {
     }
     match memory::index(entry)? {
         Some(index) => {
-            let index = index
-                .extract()
-                .map_err(|_| PyIndexError::new_err("the index is too large"))?;
-            Ok(Some(Entry::Index(index)))
+            let wide = |_| PyIndexError::new_err(format!("index {index} is out of bounds"));
+            Ok(Some(Entry::Index(index.extract().map_err(wide)?)))
         }
         None => Ok(None),
     }
 }
 
-/// An advanced key in NumPy's terms.
-fn with_arrays<'py>(key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    match key.cast::<PyTuple>() {
-        Ok(tuple) => {
-            let entries: Vec<_> = tuple
-                .iter()
-                .map(|entry| with_array(&entry))
-                .collect::<PyResult<_>>()?;
-            Ok(PyTuple::new(key.py(), entries)?.into_any())
-        }
-        Err(_) => with_array(key),
-    }
-}
-
-/// A storage as the NumPy array of its memory; anything else as it is.
-fn with_array<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    match object.cast::<Storage>() {
-        Ok(storage) => Storage::computed_on(storage, Access::Read),
-        Err(_) => Ok(object.clone()),
-    }
-}
-
 impl Storage {
-    /// The array to be indexed with arrays: on the host, or on the device if it is nowhere else.
-    fn computed_on<'py>(slf: &Bound<'py, Self>, access: Access) -> PyResult<Bound<'py, PyAny>> {
-        if slf.borrow().place.has(Side::Host) {
-            return Self::array(slf, access);
-        }
-        Self::kernel_array(slf, access)
-    }
-
-    /// The values at the elements that an advanced key selects, as an array of the library for where they are.
-    fn selected<'py>(
-        slf: &Bound<'py, Self>,
-        key: Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let values = Self::computed_on(slf, Access::Read)?.get_item(key)?;
-        let this = slf.borrow();
-        match (&this.place, values.cast::<PyUntypedArray>()) {
-            (Place::Device(_), Ok(values)) => this.shown_there(values),
-            _ => Ok(values),
-        }
-    }
-
-    /// What the kernels of this storage's device computed, as an array there.
-    fn shown_there<'py>(&self, values: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyAny>> {
-        let py = values.py();
-        let values = Foreign::of(values.as_any(), "values", None, Purpose::Copy)?;
-        let storage = Resolved {
-            shape: values.view.shape().into(),
-            dtype: values.dtype.clone(),
-            axes: values.axes.clone(),
-            alignment: 1,
-            location: Location::of(&self.place),
-        }
-        .allocated(py)?;
-        let Some(accelerator) = self.place.accelerator() else {
-            return Ok(py.None().into_bound(py));
-        };
-        let pointer = storage.view.pointer();
-        let here = accelerator.reachable(pointer).unwrap_or(pointer);
-        let target = storage.view.at_address(here, None);
-        memory::assign(&values.view, &values.dtype, &target, &values.dtype)?;
-        Self::exported_on_device(&storage.into_object(py)?)
-    }
-
-    /// Writes to the elements that an advanced key selects.
-    fn scatter<'py>(
-        slf: &Bound<'py, Self>,
-        key: Bound<'py, PyAny>,
-        value: &Bound<'py, PyAny>,
-    ) -> PyResult<()> {
-        let py = slf.py();
-        let this = slf.borrow();
-        let target = Self::computed_on(slf, Access::ReadWrite)?;
-        let value = match &this.place {
-            Place::Device(_) if !is_scalar(value)? => {
-                let source = Foreign::of(value, "value", None, Purpose::Copy)?;
-                let there = Resolved {
-                    shape: source.view.shape().into(),
-                    dtype: source.dtype.clone(),
-                    axes: source.axes.clone(),
-                    alignment: 1,
-                    location: Location::of(&this.place),
-                };
-                let there = there.holding(py, &source.elements())?.into_object(py)?;
-                Self::kernel_array(&there, Access::Read)?
-            }
-            Place::Device(_) => value.clone(),
-            _ => match value.cast::<Storage>() {
-                Ok(storage) => {
-                    let source = Foreign::of(storage, "value", None, Purpose::Copy)?;
-                    array::array_of(&source.on_host(py)?, &source.dtype, false, value.clone())?
-                }
-                Err(_) => value.clone(),
-            },
-        };
-        target.set_item(key, value)?;
-        this.settle(py, Side::Host)
-    }
-
     /// The view of the one element at an address.
     fn one(&self, element: *mut u8) -> PyResult<View> {
         let owner = self.view.owner().cloned();
@@ -368,7 +265,7 @@ impl Storage {
             let element = memory::element_of(value, dtype, "value")?;
             return assign::fill(py, &target_elements, &element);
         }
-        let source = Foreign::of(value, "value", None, Purpose::Copy)?;
+        let source = Foreign::value(value, axes.dims.is_some())?;
         let repeated = |view: &View| match (&axes.dims, source.labels(py)?) {
             (Some(own), Some(other)) => broadcast_dims(py, view, other, target.shape(), own),
             _ => broadcast(py, view, target.shape()),

@@ -5,6 +5,7 @@
 //! memory plus what its axes mean (`axes`); `indexing` and `attributes` make further views of it, `protocols`
 //! shows it to other libraries, `field` to stencils and `repr` to people, `ufunc` and `function`
 //! compute with it.
+mod advanced;
 mod assign;
 mod attributes;
 mod axes;
@@ -13,6 +14,7 @@ mod device_array;
 mod field;
 mod foreign;
 mod function;
+mod given;
 mod indexing;
 mod memory;
 mod parameters;
@@ -30,6 +32,7 @@ use fieldstone_storage::{Dim, Layout, PerAxis, View};
 use numpy::PyArrayDescr;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 
 use self::axes::Axes;
 pub use self::device_array::SimulatedArray;
@@ -72,6 +75,13 @@ pub struct CudaManagedGpuStorage;
 
 #[pymethods]
 impl Storage {
+    /// The class of `sync_state`.
+    #[classattr]
+    #[pyo3(name = "SyncState")]
+    fn class_of_state(py: Python<'_>) -> Py<PyType> {
+        py.get_type::<SyncState>().unbind()
+    }
+
     // Without its counterpart that clears: memory must not go before the storage does, and whatever else is in a cycle can
     // be cleared.
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

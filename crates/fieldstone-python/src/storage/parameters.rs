@@ -6,7 +6,7 @@ use fieldstone_device::Accelerator;
 use fieldstone_storage::{Dim, PerAxis, Preset, StrideOrder};
 use numpy::{PyArrayDescr, PyArrayDescrMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFrozenSet, PySet, PyString, PyTuple};
 
 use super::{axes, memory};
 use crate::array;
@@ -22,10 +22,12 @@ pub struct Parameters<'py> {
     pub defaults: Option<Preset>,
     pub device: Option<Device>,
     pub dims: Option<PerAxis<Dim>>,
-    /// `dims` came as `axes`: shape and origin may then have an entry for each of I, J, K.
-    pub axes_of_three: bool,
+    /// The name that the labels were given by.
+    pub dims_name: &'static str,
     pub halo: Option<PerAxis<(usize, usize)>>,
     pub layout: Option<LayoutChoice<'py>>,
+    /// The name that the order of strides was given by.
+    pub layout_name: &'static str,
     pub managed: Option<Managed>,
     pub shape: Option<PerAxis<usize>>,
 }
@@ -156,6 +158,16 @@ impl<'py> Parameters<'py> {
         Ok(parameters)
     }
 
+    /// Where the preset allocates, if it says so.
+    pub fn device_of_preset(&self) -> Option<&'static str> {
+        // The orders of NumPy say nothing of a device.
+        let preset = self
+            .defaults
+            .as_ref()
+            .filter(|preset| !matches!(preset.name.as_str(), "C" | "F"));
+        preset.map(|preset| preset.device)
+    }
+
     fn set(&mut self, py: Python<'py>, key: &str, value: Bound<'py, PyAny>) -> PyResult<()> {
         match key {
             "aligned_index" => self.aligned_index = Some(entries(&value, key, "index")?),
@@ -173,10 +185,17 @@ impl<'py> Parameters<'py> {
             "gpu" => self.device = Some(gpu(&value)?),
             "dims" | "axes" => {
                 self.dims = Some(dims(&value, key)?);
-                self.axes_of_three = key == "axes";
+                self.dims_name = if key == "axes" { "axes" } else { "dims" };
             }
             "halo" => self.halo = Some(halo(&value)?),
-            "layout" | "layout_map" => self.layout = Some(layout(value, key)?),
+            "layout" | "layout_map" => {
+                self.layout = Some(layout(value, key)?);
+                self.layout_name = if key == "layout" {
+                    "layout"
+                } else {
+                    "layout_map"
+                };
+            }
             "managed" => self.managed = Some(managed(&value)?),
             "shape" => self.shape = Some(shape(&value)?),
             _ => {
@@ -245,13 +264,22 @@ fn type_name(value: &Bound<'_, PyAny>) -> String {
     )
 }
 
+/// Whether an object can be iterated but is no sequence of items: their order means nothing, or they are no items.
+fn unordered(value: &Bound<'_, PyAny>) -> bool {
+    value.is_instance_of::<PyString>()
+        || value.is_instance_of::<PyBytes>()
+        || value.is_instance_of::<PyDict>()
+        || value.is_instance_of::<PySet>()
+        || value.is_instance_of::<PyFrozenSet>()
+}
+
 /// The items of a sequence that is no string.
 fn items<'py>(
     value: &Bound<'py, PyAny>,
     name: &str,
     expected: &str,
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    if value.is_instance_of::<PyString>() || value.is_instance_of::<PyDict>() {
+    if unordered(value) {
         return Err(wrong_items(value, name, expected));
     }
     value
@@ -389,7 +417,11 @@ pub fn halo(value: &Bound<'_, PyAny>) -> PyResult<PerAxis<(usize, usize)>> {
 /// Labels of axes: a sequence of them, or a string of labels of one character.
 pub fn dims(value: &Bound<'_, PyAny>, name: &str) -> PyResult<PerAxis<Dim>> {
     let py = value.py();
-    let message = match labels(value) {
+    let read = match unordered(value) && !value.is_instance_of::<PyString>() {
+        true => Err(BadLabels::NoSequence),
+        false => labels(value),
+    };
+    let message = match read {
         Ok(dims) => return Ok(dims.into()),
         Err(BadLabels::Raised(error)) => return Err(error),
         Err(BadLabels::NoSequence) => {
@@ -457,18 +489,22 @@ pub fn first_device(py: Python<'_>, asked_by: &str) -> PyResult<Device> {
 }
 
 fn gpu(value: &Bound<'_, PyAny>) -> PyResult<Device> {
-    match value.extract::<bool>() {
-        Ok(true) => first_device(value.py(), "gpu"),
-        Ok(false) => Ok(Device::Host),
-        Err(_) => {
-            let message = format!(
-                "gpu: expected True or False, got {} ({})",
-                shown(value),
-                type_name(value)
-            );
-            Err(raise(value.py(), "ArgumentTypeError", message))
-        }
+    match flag(value, "gpu")? {
+        true => first_device(value.py(), "gpu"),
+        false => Ok(Device::Host),
     }
+}
+
+/// True or False, Python's or NumPy's.
+pub fn flag(value: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
+    value.extract::<bool>().map_err(|_| {
+        let message = format!(
+            "{name}: expected True or False, got {} ({})",
+            shown(value),
+            type_name(value)
+        );
+        raise(value.py(), "ArgumentTypeError", message)
+    })
 }
 
 /// `managed` says who keeps a host and a device copy equal; host memory alone has nothing to keep equal.

@@ -15,6 +15,9 @@ use super::parameters::{
 use super::place::Place;
 use crate::errors::raise;
 
+/// The most axes that an array of NumPy's can have.
+const MOST_AXES: usize = 64;
+
 /// Everything that is to be known of a storage before it exists.
 pub struct Resolved<'py> {
     pub shape: PerAxis<usize>,
@@ -91,6 +94,9 @@ pub fn resolve<'py>(
             "halo"
         },
     )?;
+    if let Some(origin) = &origin {
+        check_inside(py, origin, &shape, "default_origin")?;
+    }
     let lower: PerAxis<usize> = halo.iter().map(|&(lower, _)| lower).collect();
     let aligned_index = match (&parameters.aligned_index, &origin, template_axes) {
         (Some(index), ..) => per_axis(
@@ -111,10 +117,6 @@ pub fn resolve<'py>(
         }
         None => None,
     };
-    if let Some(origin) = &explicit_origin {
-        check_inside(py, origin, &shape, "default_origin")?;
-    }
-
     let labels = dims.clone().unwrap_or_else(|| {
         let carried = data_shape.len();
         axes::with_data_dims(&Dim::defaults(ndim - carried), carried)
@@ -177,12 +179,7 @@ fn resolve_location(
     parameters: &Parameters<'_>,
     template: Option<&Foreign<'_>>,
 ) -> PyResult<Location> {
-    let preset = match &parameters.defaults {
-        // The orders of NumPy say nothing of a device.
-        Some(preset) if matches!(preset.name.as_str(), "C" | "F") => None,
-        Some(preset) => Some(preset.device),
-        None => None,
-    };
+    let preset = parameters.device_of_preset();
     let own = template.map(|template| Location::of(&template.place));
     let device = match (&parameters.device, preset, &own) {
         (Some(Device::Gpu(accelerator)), ..) => Arc::clone(accelerator),
@@ -235,6 +232,13 @@ fn resolve_shape(
         }
     };
     shape.extend_from_slice(data_shape);
+    if shape.len() > MOST_AXES {
+        let message = format!(
+            "shape: it has {} axes; NumPy's arrays have {MOST_AXES} at most",
+            shape.len()
+        );
+        return Err(raise(py, "ShapeError", message));
+    }
     Ok(shape)
 }
 
@@ -257,7 +261,8 @@ fn resolve_dims(
     };
     if dims.len() != ndim {
         let message = format!(
-            "dims: {} has {} labels, but the shape has {ndim} axes; give one label per axis",
+            "{}: {} has {} labels, but the shape has {ndim} axes; give one label per axis",
+            parameters.dims_name,
             axes::show(&dims),
             dims.len()
         );
@@ -268,9 +273,10 @@ fn resolve_dims(
         .filter(|own| *own != &dims[..])
     {
         let message = format!(
-            "dims: {} was given, but the data says that its axes are {}; leave dims out, or transpose the data",
+            "{name}: {} was given, but the data says that its axes are {}; leave {name} out, or transpose the data",
             axes::show(&dims),
-            axes::show(own)
+            axes::show(own),
+            name = parameters.dims_name
         );
         return Err(raise(py, "DimensionsError", message));
     }
@@ -280,7 +286,8 @@ fn resolve_dims(
 /// The shape given for I, J and K to a field whose `axes` are some of them, reduced to those.
 fn shape_of_three(parameters: &Parameters<'_>) -> Option<PerAxis<usize>> {
     let dims = parameters.dims.as_deref()?;
-    let spatial = parameters.axes_of_three && !dims.iter().any(|dim| matches!(dim, Dim::Data(_)));
+    let spatial =
+        parameters.dims_name == "axes" && !dims.iter().any(|dim| matches!(dim, Dim::Data(_)));
     of_three(parameters.shape.as_ref().filter(|_| spatial)?, dims)
 }
 
@@ -368,10 +375,10 @@ fn resolve_layout(
         (Some(LayoutChoice::Permutation(permutation)), ..) => permutation.clone(),
         (Some(LayoutChoice::OfDims(callable)), ..) => parameters::permutation(
             &callable.call1((parameters::dims_tuple(py, labels)?,))?,
-            "layout",
+            parameters.layout_name,
         )?,
         (Some(LayoutChoice::OfCount(callable)), ..) => {
-            parameters::permutation(&callable.call1((ndim,))?, "layout_map")?
+            parameters::permutation(&callable.call1((ndim,))?, parameters.layout_name)?
         }
         (None, Some(preset), _) => {
             return preset
@@ -383,12 +390,16 @@ fn resolve_layout(
     };
     if permutation.len() != ndim {
         let message = format!(
-            "layout: {} has {} entries, but the shape has {ndim} axes; give a permutation of 0..{}",
+            "{}: {} has {} entries, but the shape has {ndim} axes; give a permutation of 0..{}",
+            parameters.layout_name,
             axes::numbers(&permutation),
             permutation.len(),
             ndim.saturating_sub(1)
         );
         return Err(raise(py, "LayoutError", message));
     }
-    Layout::new(permutation).map_err(|error| raise(py, "LayoutError", format!("layout: {error}")))
+    Layout::new(permutation).map_err(|error| {
+        let message = format!("{}: {error}", parameters.layout_name);
+        raise(py, "LayoutError", message)
+    })
 }

@@ -8,6 +8,7 @@ use numpy::PyArrayDescrMethods;
 use pyo3::prelude::*;
 
 use super::foreign::Foreign;
+use super::given::meaningless;
 use super::place::Place;
 use super::resolve::{Location, Resolved};
 use super::{Storage, SyncState, axes, memory};
@@ -66,7 +67,15 @@ fn alone(
         (Place::Managed(own), Location::Managed(wanted)) if same(own, wanted) => {
             (view, source.place.clone_ref(py))
         }
-        (Place::Pair { pair, .. }, Location::Both(wanted)) if same(pair.accelerator(), wanted) => {
+        (Place::Pair { pair, state: own }, Location::Both(wanted))
+            if same(pair.accelerator(), wanted) =>
+        {
+            if state.is_some_and(|state| !state.is(own)) {
+                return Err(meaningless(
+                    py,
+                    "the storage that is wrapped has a state of its own",
+                ));
+            }
             (view, source.place.clone_ref(py))
         }
         (Place::Host, Location::Both(accelerator)) => {

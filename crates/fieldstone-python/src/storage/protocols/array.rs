@@ -7,7 +7,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::super::Storage;
+use super::super::{CudaManagedGpuStorage, SoftwareManagedGpuStorage, Storage};
 use super::buffer::is_contiguous;
 
 impl Storage {
@@ -34,6 +34,22 @@ impl Storage {
             Access::Read
         }
     }
+}
+
+#[pymethods]
+impl SoftwareManagedGpuStorage {
+    /// Above storages with one copy, so that this one decides how they mix.
+    #[classattr]
+    #[pyo3(name = "__array_priority__")]
+    const ARRAY_PRIORITY: u32 = 11;
+}
+
+#[pymethods]
+impl CudaManagedGpuStorage {
+    /// Above storages on one side, so that this one decides how they mix.
+    #[classattr]
+    #[pyo3(name = "__array_priority__")]
+    const ARRAY_PRIORITY: u32 = 11;
 }
 
 #[pymethods]
