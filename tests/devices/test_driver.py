@@ -143,3 +143,38 @@ except errors.DeviceError as error:
     expected = "device: there is no GPU 2: the CUDA driver's library libcuda.so.1 cannot be loaded ("
     assert printed.startswith(expected)
     assert "FIELDSTONE_DEVICE=sim" in printed
+
+
+def test_memory_is_exchanged_under_the_numbers_of_cuda(double: Path) -> None:
+    code = """
+from tests.storage.protocols.ctypes_dlpack import Producer, Taken
+
+values = np.arange(24.0).reshape(2, 3, 4)
+own = storage.storage(values, device=("gpu", 1), managed=False)
+both = storage.storage(values, device=("gpu", 1))
+managed = storage.storage(values, device=("gpu", 1), managed="cuda")
+assert [field.__dlpack_device__() for field in (own, both, managed)] == [(2, 1), (1, 0), (13, 1)]
+for field, devices in ((own, [(2, 1)]), (both, [(1, 0), (2, 1)]), (managed, [(1, 0), (2, 1), (13, 1)])):
+    for device in devices:
+        taken = Taken(field.__dlpack__(dl_device=device, stream=None if device == (1, 0) else 1))
+        assert taken.facts["device"] == device
+        taken.delete()
+
+address = own.__cuda_array_interface__["data"][0]
+interface = {**own.__cuda_array_interface__, "stream": 2}
+producers = [
+    Producer(address, (2, 3, 4), device=(2, 1)),
+    type("Cuda", (), {"__cuda_array_interface__": interface})(),
+]
+for producer in producers:
+    around = storage.as_storage(producer)
+    assert around.__cuda_array_interface__["data"] == (address, False)
+    around[0, 0, 0] = 42
+    assert storage.storage(own, device="cpu")[0, 0, 0] == 42
+    own[0, 0, 0] = 0
+# Who lends memory is told on which stream we work, and whom to wait for.
+assert producers[0].requests == [{"stream": 1, "max_version": (1, 0), "copy": False}]
+shared = Producer(managed.__array_interface__["data"][0], (2, 3, 4), device=(13, 1))
+assert np.shares_memory(storage.as_storage(shared).to_numpy(), managed.to_numpy())
+"""
+    run(double, code, DOUBLE_DEVICES="2")

@@ -1,15 +1,13 @@
 //! A dictionary that describes memory: that of `__array_interface__` or `__cuda_array_interface__`, or what
 //! `__gt_data_interface__` has for a device.
 
-use std::ops::Range;
-
 use fieldstone_device::Stream;
 use fieldstone_storage::{Side, View};
 use numpy::{PyArrayDescr, PyArrayDescrMethods};
-use pyo3::buffer::PyUntypedBuffer;
 use pyo3::prelude::*;
-use pyo3::types::{PyMapping, PyMemoryView, PyTuple};
+use pyo3::types::{PyMapping, PyTuple};
 
+use super::bytes::Bytes;
 use super::memory::{self, Memory};
 use super::{Refusal, Request, describe_value};
 
@@ -29,8 +27,8 @@ pub struct Buffer<'a, 'py> {
 struct Place<'py> {
     address: usize,
     readonly: bool,
-    /// What holds the bytes in their place, and their addresses, where these are known.
-    bytes: Option<(Bound<'py, PyMemoryView>, Range<usize>)>,
+    /// The memory that it must be within, where that is known.
+    bytes: Option<Bytes<'py>>,
 }
 
 impl<'py> Buffer<'_, 'py> {
@@ -85,7 +83,7 @@ impl<'py> Buffer<'_, 'py> {
         // SAFETY: the object vouches for the elements it describes, and the array keeps it alive.
         let view = unsafe { View::new(pointer, lengths, strides, dtype.itemsize(), None) }
             .map_err(|error| self.wrong(format!("describes no memory: {error}")))?;
-        if let Some((_, known)) = &place.bytes {
+        if let Some(Bytes { range: known, .. }) = &place.bytes {
             let needed = view.bounds();
             if !view.is_empty() && (needed.start < known.start || needed.end > known.end) {
                 return Err(self.wrong(format!(
@@ -94,7 +92,7 @@ impl<'py> Buffer<'_, 'py> {
                 )));
             }
         }
-        let bytes = place.bytes.map(|(bytes, _)| bytes);
+        let bytes = place.bytes.map(|bytes| bytes.holder);
         let owner = (self.object, self.entries, bytes)
             .into_pyobject(py)?
             .into_any();
@@ -167,22 +165,20 @@ impl<'py> Buffer<'_, 'py> {
             None if self.attribute == "__array_interface__" => self.object,
             None => &self.needed("data")?,
         };
-        let bytes = PyMemoryView::from(holder).map_err(|_| match &data {
+        let bytes = Bytes::of(holder).map_err(|_| match &data {
             Some(data) => self.no_data(data),
             None => self.wrong("has no 'data', and the object is no buffer".into()),
         })?;
-        let buffer = PyUntypedBuffer::get(&bytes)?;
-        if !buffer.is_c_contiguous() {
+        if !bytes.contiguous {
             return Err(self.wrong("has 'data' whose bytes do not follow each other".into()));
         }
-        let start = buffer.buf_ptr().addr();
-        let Some(address) = start.checked_add(self.offset()?) else {
+        let Some(address) = bytes.range.start.checked_add(self.offset()?) else {
             return Err(self.wrong("has an 'offset' behind the end of memory".into()));
         };
         Ok(Place {
             address,
-            readonly: buffer.readonly(),
-            bytes: Some((bytes, start..start + buffer.len_bytes())),
+            readonly: bytes.readonly,
+            bytes: Some(bytes),
         })
     }
 

@@ -12,6 +12,7 @@
 //! cannot be read; how that is worded depends on who asks ([`Request`]).
 mod attributes;
 mod buffer;
+mod bytes;
 mod data_interface;
 mod description;
 mod dims;

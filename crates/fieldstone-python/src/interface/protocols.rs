@@ -4,11 +4,12 @@
 //! return a copy.
 
 use fieldstone_storage::Side;
-use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::PyUntypedArray;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyMapping, PyMemoryView};
+use pyo3::types::{PyDict, PyMapping};
 
 use super::buffer::Buffer;
+use super::bytes::Bytes;
 use super::memory::Memory;
 use super::{Purpose, Refusal, Request, dlpack};
 use crate::array::{self, numpy};
@@ -23,13 +24,19 @@ pub fn read<'py>(request: &Request<'_, 'py>, object: &Bound<'py, PyAny>) -> PyRe
     }
     let has = |attribute: &str| object.hasattr(attribute);
     // An array on a device may have the type of one that has a buffer.
-    // SAFETY: the object is alive and the interpreter attached.
-    let has_buffer = unsafe { pyo3::ffi::PyObject_CheckBuffer(object.as_ptr()) } != 0
-        && PyMemoryView::from(object).is_ok();
-    if has_buffer || has("__array_struct__")? {
-        // A number of NumPy's has memory, of which NumPy makes a copy.
-        let is_number = object.is_instance(&numpy(object.py())?.getattr("generic")?)?;
-        return by_numpy(request, object, !is_number);
+    if let Ok(bytes) = Bytes::of(object) {
+        if bytes.is_nowhere() {
+            return Err(request.refuse(object, NOWHERE));
+        }
+        return Memory::of_array(&by_numpy(request, object)?);
+    }
+    if has("__array_struct__")? {
+        let array = by_numpy(request, object)?;
+        // Where the address is null, NumPy takes memory of its own.
+        if array::owns_memory(&array) {
+            return Err(request.refuse(object, NOWHERE));
+        }
+        return Memory::of_array(&array);
     }
     if let Some(interface) = object.getattr_opt("__array_interface__")? {
         return described(
@@ -48,18 +55,22 @@ pub fn read<'py>(request: &Request<'_, 'py>, object: &Bound<'py, PyAny>) -> PyRe
     if has("__dlpack__")? {
         dlpack::read(request, object)
     } else if may_convert || has("__array__")? {
-        by_numpy(request, object, false)
+        Memory::of_array(&by_numpy(request, object)?)
     } else {
         Err(request.refuse(object, Refusal::NoMemory))
     }
 }
 
-/// The array that NumPy makes of an object; `of_memory` that the object describes.
+/// Elements at the address 0.
+const NOWHERE: Refusal = Refusal::NullAddress {
+    attribute: "memory",
+};
+
+/// The array that NumPy makes of an object.
 fn by_numpy<'py>(
     request: &Request<'_, 'py>,
     object: &Bound<'py, PyAny>,
-    of_memory: bool,
-) -> PyResult<Memory<'py>> {
+) -> PyResult<Bound<'py, PyUntypedArray>> {
     let py = object.py();
     let keywords = PyDict::new(py);
     if request.purpose != Purpose::Copy {
@@ -67,14 +78,8 @@ fn by_numpy<'py>(
     }
     let array = numpy(py)?
         .call_method("asarray", (object,), Some(&keywords))
-        .map_err(|error| request.refuse(object, Refusal::NoArray(error)))?
-        .cast_into::<PyUntypedArray>()?;
-    // Where the address is null, NumPy takes memory of its own.
-    if of_memory && array.dtype().kind() != b'S' && array::owns_memory(&array) {
-        let attribute = "memory";
-        return Err(request.refuse(object, Refusal::NullAddress { attribute }));
-    }
-    Memory::of_array(&array)
+        .map_err(|error| request.refuse(object, Refusal::NoArray(error)))?;
+    Ok(array.cast_into()?)
 }
 
 /// The memory that the dictionary of an attribute describes.
