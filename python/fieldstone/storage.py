@@ -33,6 +33,7 @@ from fieldstone._core import (
     Storage,
     SyncState,
 )
+from fieldstone._repr.options import set_repr
 
 __all__ = [
     "CPUStorage",
@@ -55,6 +56,7 @@ __all__ = [
     "ones",
     "ones_like",
     "register_preset",
+    "set_repr",
     "storage",
     "zeros",
     "zeros_like",

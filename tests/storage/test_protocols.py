@@ -304,22 +304,3 @@ class TestOneCopy:
         field = storage.storage(VALUES, layout=(1, 0))
         assert isinstance(field.data, memoryview)
         np.testing.assert_array_equal(np.asarray(field.data), VALUES)
-
-
-class TestRepr:
-    def test_facts_and_values(self) -> None:
-        field = storage.zeros((70, 66, 40), np.float32, dims="IJK", halo=(3, (1, 2), 0), defaults="cpu_ifirst")
-        first, *rest = repr(field).splitlines()
-        assert first == (
-            "<CPUStorage (I: 70, J: 66, K: 40) float32; halo 3+3, 1+2, 0+0; layout 2 1 0; aligned to 64 bytes; host>"
-        )
-        assert len(rest) < 15
-        assert "..." in rest[1]
-
-    def test_of_small_ones(self) -> None:
-        assert repr(storage.storage([1, 2])) == "<CPUStorage (2) int64; host>\n[1 2]"
-        assert repr(storage.as_storage(np.array(1.5))) == "<CPUStorage () float64; host; wrapped>\n1.5"
-        assert str(storage.ones((2, 2), np.int8)) == "[[1 1]\n [1 1]]"
-        assert f"{storage.full((), 2.0):.2f} {storage.ones(2)}" == "2.00 [1. 1.]"
-        with pytest.raises(TypeError, match="unsupported format string"):
-            f"{storage.ones(2):.2f}"

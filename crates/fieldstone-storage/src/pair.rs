@@ -193,6 +193,30 @@ impl Pair {
         Ok(())
     }
 
+    /// The side that is ahead in any of the elements of a view.
+    pub fn ahead_in(&self, view: &View) -> Option<Side> {
+        let ledger = self.sync.ledger();
+        let (side, regions) = ledger.ahead.as_ref()?;
+        let range = self.range(view);
+        let is_ahead = regions
+            .within(self.bytes)
+            .any(|region| meet(&region, &range));
+        is_ahead.then_some(*side)
+    }
+
+    /// Whether [`Self::access`] would find the elements of a view current on one side, so that it moves nothing.
+    pub fn is_current(&self, side: Side, view: &View) -> bool {
+        if self.ahead_in(view) == Some(side.other()) {
+            return false;
+        }
+        let ledger = self.sync.ledger();
+        let range = self.range(view);
+        let may_be_written = |leased: &Range<usize>| meet(leased, &range);
+        matches!(ledger.ahead, Some((ahead, _)) if ahead == side)
+            || !ledger.leased(side).is_empty()
+            || !ledger.leased(side.other()).iter().any(may_be_written)
+    }
+
     /// What is to be done after a write on one side: arrays that are out on the other are brought up to date.
     ///
     /// # Errors
@@ -283,8 +307,7 @@ impl Pair {
             return Ok(());
         };
         let ahead: Vec<_> = regions.within(self.bytes).collect();
-        let meets = |range: &Range<usize>| range.start < wanted.end && wanted.start < range.end;
-        if !ahead.iter().any(meets) && *wanted != (0..self.bytes) {
+        if !ahead.iter().any(|range| meet(range, wanted)) && *wanted != (0..self.bytes) {
             return Ok(());
         }
         if self.gaps[side as usize] {
@@ -420,6 +443,11 @@ fn mirror(
     let skip = (bounds.start % alignment + alignment - block.addr() % alignment) % alignment;
     let lead = host.pointer().addr() - bounds.start;
     Ok(host.at_address(block.wrapping_add(skip + lead), Some(buffer)))
+}
+
+/// Whether two ranges have bytes in common.
+fn meet(one: &Range<usize>, other: &Range<usize>) -> bool {
+    one.start < other.end && other.start < one.end
 }
 
 /// Whether the elements fill the memory from the first to the last.

@@ -39,9 +39,12 @@ fn kernel(pair: &Pair, view: &View) -> View {
     there.at_address(here, None)
 }
 
-/// The first byte of a view, as a side sees it.
+/// The first byte of a view, as a side sees it, which moves bytes unless the view is current there.
 fn get(pair: &Pair, side: Side, view: &View) -> u8 {
+    let (is_current, before) = (pair.is_current(side, view), moved(pair));
     pair.access(side, view, Read).unwrap();
+    assert_eq!(is_current, moved(pair) == before);
+    assert_ne!(pair.ahead_in(view), Some(side.other()));
     let place = match side {
         Host => view.clone(),
         Device => kernel(pair, view),

@@ -156,5 +156,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     ufunc::register(module)?;
     creation::register(module)?;
     field::register(module)?;
-    pickling::register(module)
+    pickling::register(module)?;
+    repr::register(module)
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use fieldstone_device::{Accelerator, Kind, Stream};
 use fieldstone_storage::{Access, Lease, Pair, Side, StorageError, View};
+use numpy::PyArrayDescr;
 use pyo3::prelude::*;
 
 use super::sync_state::SyncState;
@@ -180,13 +181,7 @@ impl Storage {
             return Self::array(slf, Access::Read);
         };
         let copy = this.elements(py).on_host(py)?;
-        let owner = Bound::new(
-            py,
-            Copied {
-                _memory: copy.clone(),
-            },
-        )?;
-        array_of(&copy, this.dtype.bind(py), false, owner.into_any())
+        array_of_copy(&copy, this.dtype.bind(py))
     }
 
     /// A NumPy array of the host memory to be handed out.
@@ -285,6 +280,22 @@ pub fn no_buffer(py: Python<'_>, message: String) -> PyErr {
 pub struct Handed {
     _lease: Option<Lease>,
     _storage: Py<Storage>,
+}
+
+/// A NumPy array, only to be read, of a copy of some elements.
+pub fn array_of_copy<'py>(
+    copy: &View,
+    dtype: &Bound<'py, PyArrayDescr>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let owner = Copied {
+        _memory: copy.clone(),
+    };
+    array_of(
+        copy,
+        dtype,
+        false,
+        Bound::new(dtype.py(), owner)?.into_any(),
+    )
 }
 
 /// Keeps a copy alive.
