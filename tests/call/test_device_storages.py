@@ -121,3 +121,11 @@ def test_a_data_array_of_two_copies_is_tracked(device: Any) -> None:
     out = xarray.DataArray(b, dims=("I", "J", "K"))
     stencil(a, out, 7.0)
     assert (out == 7.0).all()
+
+
+def test_the_warning_points_at_the_call(device: Any) -> None:
+    stencil = gtscript.stencil(backend="numpy", definition=scale)
+    a = storage.ones(SHAPE, device="gpu", managed=None)
+    with pytest.warns(errors.TransferWarning) as warned:
+        stencil(a, storage.zeros(SHAPE), 1.0)
+    assert warned[0].filename == __file__

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from fieldstone import storage
+import fieldstone
+from fieldstone import errors, storage
 from fieldstone.storage import Storage
 
 from ..strategies import storages
@@ -154,3 +155,12 @@ class TestArrayStruct:
         del capsule
         gc.collect()
         assert gone() is None
+
+
+def test_on_a_device_only_there_is_an_array_of_the_device_and_none_of_numpy() -> None:
+    with fieldstone.simulated_device():
+        field = storage.ones((2, 3), device="gpu", managed=None)
+        assert type(field.__array__()) is storage.SimulatedArray
+        for convert in (np.asarray, np.array, lambda field: np.asarray(field, "f4")):
+            with pytest.raises(errors.GTNoSuchBufferError, match=r"on the device only.*to_cupy"):
+                convert(field)

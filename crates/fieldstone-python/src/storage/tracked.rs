@@ -179,5 +179,5 @@ fn warn(py: Python<'_>, name: &str, bytes: usize) -> PyResult<()> {
         "argument '{name}' is on the device only, and the stencil runs on the host: {bytes} bytes are copied to the host \
          for this call, and back if it writes them"
     );
-    PyErr::warn(py, &category, &CString::new(message)?, 2)
+    PyErr::warn(py, &category, &CString::new(message)?, 1)
 }

@@ -59,6 +59,8 @@ impl Storage {
     #[pyo3(name = "__array_priority__")]
     const ARRAY_PRIORITY: u32 = 10;
 
+    /// The host memory as a NumPy array; the device's as an array of its library, if there is nothing else, which NumPy never
+    /// asks for.
     #[pyo3(signature = (dtype=None, copy=None))]
     fn __array__<'py>(
         slf: &Bound<'py, Self>,
@@ -66,6 +68,9 @@ impl Storage {
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
+        if dtype.is_none() && copy.is_none() && !slf.borrow().place().has(Side::Host) {
+            return Self::exported_on_device(slf);
+        }
         let array = Self::exported(slf)?;
         if dtype.is_none() && copy != Some(true) {
             return Ok(array);
@@ -116,6 +121,9 @@ impl Storage {
     }
 
     /// The memory in the structure of NumPy's array interface. The capsule keeps it alive.
+    ///
+    /// NumPy asks for it before anything else: of a storage on a device only, it learns here that there is no host memory, by an
+    /// error that is no `AttributeError`, after which it would go on asking.
     #[getter(__array_struct__)]
     fn array_struct<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         Self::exported(slf)?.getattr(intern!(slf.py(), "__array_struct__"))
