@@ -310,7 +310,8 @@ def as_storage(
     fieldstone.errors.ArgumentTypeError
         If `data` has no memory that can be used as it is, such as a list.
     """
-    return _core.storage("as_storage", data, device_data, dtype, False, sync_state, {**parameters, "shape": shape})
+    keywords = parameters if shape is None else {**parameters, "shape": shape}
+    return _core.storage("as_storage", data, device_data, dtype, False, sync_state, keywords)
 
 
 asstorage = as_storage
@@ -345,7 +346,8 @@ def storage(
     **parameters
         See `Parameters`.
     """
-    return _core.storage("storage", data, device_data, dtype, copy, sync_state, {**parameters, "shape": shape})
+    keywords = parameters if shape is None else {**parameters, "shape": shape}
+    return _core.storage("storage", data, device_data, dtype, copy, sync_state, keywords)
 
 
 def register_preset(

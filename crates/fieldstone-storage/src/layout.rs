@@ -80,11 +80,13 @@ impl Layout {
     }
 
     /// The number of axes.
+    #[inline]
     pub fn ndim(&self) -> usize {
         self.0.len()
     }
 
     /// The rank of each axis: 0 for the largest stride.
+    #[inline]
     pub fn ranks(&self) -> &[usize] {
         &self.0
     }
@@ -106,7 +108,15 @@ impl Layout {
 }
 
 pub(crate) fn is_permutation(entries: &[usize]) -> bool {
-    let mut seen: PerAxis<bool> = PerAxis::from_elem(false, entries.len());
+    if let Some(all) = 1u64.checked_shl(entries.len() as u32) {
+        let bit = |&entry: &usize| 1u64.checked_shl(u32::try_from(entry).unwrap_or(u32::MAX));
+        let seen = entries
+            .iter()
+            .filter_map(bit)
+            .fold(0, |seen, bit| seen | bit);
+        return seen == all - 1;
+    }
+    let mut seen = vec![false; entries.len()];
     entries.iter().all(|&entry| {
         seen.get_mut(entry)
             .is_some_and(|seen| !std::mem::replace(seen, true))

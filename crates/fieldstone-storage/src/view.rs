@@ -75,36 +75,43 @@ impl View {
     }
 
     /// Address of the element with all indices zero.
+    #[inline]
     pub fn pointer(&self) -> *mut u8 {
         self.pointer
     }
 
     /// Size of each axis.
+    #[inline]
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
     /// Bytes from one index to the next, for each axis.
+    #[inline]
     pub fn strides(&self) -> &[isize] {
         &self.strides
     }
 
     /// Bytes of an element.
+    #[inline]
     pub fn itemsize(&self) -> usize {
         self.itemsize
     }
 
     /// The buffer this is a view of, if it keeps one alive.
+    #[inline]
     pub fn owner(&self) -> Option<&Arc<Buffer>> {
         self.owner.as_ref()
     }
 
     /// The number of axes.
+    #[inline]
     pub fn ndim(&self) -> usize {
         self.shape.len()
     }
 
     /// The number of elements.
+    #[inline]
     pub fn len(&self) -> usize {
         // In this order, because the other sizes of an empty view may overflow.
         if self.is_empty() {
@@ -115,6 +122,7 @@ impl View {
     }
 
     /// Whether there are no elements.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.shape.contains(&0)
     }

@@ -91,14 +91,23 @@ impl Axes {
         if taken.len() == self.halo.len() && taken.iter().enumerate().all(keeps) {
             return self.layout.clone();
         }
-        let is_new = |&(_, part): &(usize, &Taken)| part.is_none();
-        let new = taken.iter().enumerate().filter(is_new);
-        let mut order: PerAxis<usize> = new.map(|(place, _)| place).collect();
-        for axis in self.layout.order() {
-            let is_of = |part: &Taken| part.is_some_and(|(own, _)| own == axis);
-            order.extend(taken.iter().position(is_of));
-        }
-        in_order(&order)
+        let rank = |part: &Taken| part.map(|(axis, _)| self.layout.ranks()[axis]);
+        let new = taken.iter().filter(|part| part.is_none()).count();
+        let mut new_before = 0;
+        let ranks: PerAxis<usize> = taken
+            .iter()
+            .map(|part| match rank(part) {
+                Some(own) => {
+                    let outer = |other: &&Taken| rank(other).is_some_and(|other| other < own);
+                    new + taken.iter().filter(outer).count()
+                }
+                None => {
+                    new_before += 1;
+                    new_before - 1
+                }
+            })
+            .collect();
+        ranked(ranks)
     }
 
     /// These axes and, behind them, as many data dimensions as the elements carry, with the largest strides.

@@ -8,6 +8,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyString};
+use smallvec::SmallVec;
 
 use super::parameters::shown;
 use crate::array::{array_of, exception, numpy, view_of};
@@ -69,13 +70,22 @@ pub fn index<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny
 
 /// New memory.
 pub fn allocate(py: Python<'_>, spec: &Spec, zeroed: bool) -> PyResult<View> {
-    let allocation = py.detach(|| {
+    let elements = spec
+        .shape
+        .iter()
+        .fold(spec.itemsize, |bytes, &size| bytes.saturating_mul(size));
+    let make = || {
         if zeroed {
             Allocation::zeroed(spec)
         } else {
             Allocation::new(spec)
         }
-    });
+    };
+    let allocation = if elements <= SMALL {
+        make()
+    } else {
+        py.detach(make)
+    };
     allocation
         .map(|(_, view)| view)
         .map_err(|error| exception(py, &error))
@@ -158,23 +168,26 @@ fn moved(
     result.map_err(|error| exception(py, &error))
 }
 
+/// The bytes of one element.
+pub type Bytes = SmallVec<[u8; 16]>;
+
 /// The bytes of a Python number as an element of `dtype`, where that is exact.
-fn plain_element(value: &Bound<'_, PyAny>, dtype: &Bound<'_, PyArrayDescr>) -> Option<Vec<u8>> {
+fn plain_element(value: &Bound<'_, PyAny>, dtype: &Bound<'_, PyArrayDescr>) -> Option<Bytes> {
     if let Ok(value) = value.cast_exact::<PyFloat>() {
         return match (dtype.kind(), dtype.itemsize()) {
-            (b'f', 8) => Some(value.value().to_ne_bytes().to_vec()),
+            (b'f', 8) => Some(value.value().to_ne_bytes()[..].into()),
             (b'f', 4) if f64::from(value.value() as f32) == value.value() => {
-                Some((value.value() as f32).to_ne_bytes().to_vec())
+                Some((value.value() as f32).to_ne_bytes()[..].into())
             }
             _ => None,
         };
     }
     let value: i64 = value.cast_exact::<PyInt>().ok()?.extract().ok()?;
     match (dtype.kind(), dtype.itemsize()) {
-        (b'i', 8) => Some(value.to_ne_bytes().to_vec()),
-        (b'i', 4) => Some(i32::try_from(value).ok()?.to_ne_bytes().to_vec()),
+        (b'i', 8) => Some(value.to_ne_bytes()[..].into()),
+        (b'i', 4) => Some(i32::try_from(value).ok()?.to_ne_bytes()[..].into()),
         (b'f', 8) if value.unsigned_abs() <= 1 << f64::MANTISSA_DIGITS => {
-            Some((value as f64).to_ne_bytes().to_vec())
+            Some((value as f64).to_ne_bytes()[..].into())
         }
         _ => None,
     }
@@ -185,7 +198,7 @@ pub fn element_of(
     value: &Bound<'_, PyAny>,
     dtype: &Bound<'_, PyArrayDescr>,
     name: &str,
-) -> PyResult<Vec<u8>> {
+) -> PyResult<Bytes> {
     let py = value.py();
     let wrong = |reason: &str| {
         let message = format!(
@@ -209,10 +222,7 @@ pub fn element_of(
         return Err(wrong(", which has several elements"));
     }
     // SAFETY: an array without axes holds one element.
-    Ok(
-        unsafe { std::slice::from_raw_parts(view_of(&array)?.pointer(), dtype.itemsize()) }
-            .to_vec(),
-    )
+    Ok(unsafe { std::slice::from_raw_parts(view_of(&array)?.pointer(), dtype.itemsize()) }.into())
 }
 
 /// New host memory of the geometry of a view.

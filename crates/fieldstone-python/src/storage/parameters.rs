@@ -3,10 +3,14 @@
 use std::sync::Arc;
 
 use fieldstone_device::Accelerator;
+use std::fmt;
+
 use fieldstone_storage::{Dim, PerAxis, Preset, StrideOrder};
 use numpy::{PyArrayDescr, PyArrayDescrMethods};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFrozenSet, PySet, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFrozenSet, PyInt, PySet, PyString, PyTuple};
+use smallvec::SmallVec;
 
 use super::{axes, memory};
 use crate::array;
@@ -130,13 +134,19 @@ impl<'py> Parameters<'py> {
         keywords: &Bound<'py, PyDict>,
     ) -> PyResult<Self> {
         let mut parameters = Self::default();
-        let mut given: Vec<(usize, String)> = Vec::new();
+        let mut given: SmallVec<[(usize, &str); 8]> = SmallVec::new();
         for (key, value) in keywords.iter() {
-            let key: String = key.extract()?;
-            let known =
-                |&(name, alias): &(&str, Option<&str>)| name == key || alias == Some(key.as_str());
+            let key = key.cast::<PyString>()?.to_str()?;
+            let known = |&(name, alias): &(&str, Option<&str>)| name == key || alias == Some(key);
             let Some(index) = accepted.names.iter().position(known) else {
-                return Err(unknown_keyword(py, accepted, &key));
+                return Err(unknown_keyword(py, accepted, key));
+            };
+            // The names live as long as the program does, the dictionary's keys do not.
+            let (name, alias) = accepted.names[index];
+            let key = if name == key {
+                name
+            } else {
+                alias.unwrap_or(name)
             };
             // Of `managed` alone, None is a value: nobody keeps copies equal.
             if value.is_none() && key != "managed" {
@@ -149,7 +159,7 @@ impl<'py> Parameters<'py> {
                 );
                 return Err(raise(py, "ArgumentTypeError", message));
             }
-            parameters.set(py, &key, value)?;
+            parameters.set(py, key, value)?;
             given.push((index, key));
         }
         if accepted.preset == "backend" && parameters.defaults.is_some() {
@@ -231,10 +241,10 @@ fn unknown_keyword(py: Python<'_>, accepted: &Accepted<'_>, key: &str) -> PyErr 
 }
 
 /// `backend=` stands for what a preset says, and nothing of that may be given beside it.
-fn exclusive(py: Python<'_>, given: &[(usize, String)]) -> PyResult<()> {
+fn exclusive(py: Python<'_>, given: &[(usize, &str)]) -> PyResult<()> {
     let beside = given
         .iter()
-        .find(|(_, key)| matches!(key.as_str(), "alignment_size" | "device" | "layout"));
+        .find(|(_, key)| matches!(*key, "alignment_size" | "device" | "layout"));
     match beside {
         None => Ok(()),
         Some((_, key)) => {
@@ -278,7 +288,10 @@ fn items<'py>(
     value: &Bound<'py, PyAny>,
     name: &str,
     expected: &str,
-) -> PyResult<Vec<Bound<'py, PyAny>>> {
+) -> PyResult<PerAxis<Bound<'py, PyAny>>> {
+    if let Ok(tuple) = value.cast_exact::<PyTuple>() {
+        return Ok(tuple.iter().collect());
+    }
     if unordered(value) {
         return Err(wrong_items(value, name, expected));
     }
@@ -298,8 +311,18 @@ fn wrong_items(value: &Bound<'_, PyAny>, name: &str, expected: &str) -> PyErr {
 }
 
 /// An integer of 0 or more. NumPy integers are integers, floats and booleans are not.
-fn count(value: &Bound<'_, PyAny>, name: &str, class: &str, what: &str) -> PyResult<usize> {
+fn count(
+    value: &Bound<'_, PyAny>,
+    name: &str,
+    class: &str,
+    what: fmt::Arguments<'_>,
+) -> PyResult<usize> {
     let py = value.py();
+    if let Ok(number) = value.cast_exact::<PyInt>()
+        && let Ok(number) = number.extract::<usize>()
+    {
+        return Ok(number);
+    }
     let index = if value.is_instance_of::<PyBool>() {
         None
     } else {
@@ -333,7 +356,13 @@ fn count(value: &Bound<'_, PyAny>, name: &str, class: &str, what: &str) -> PyRes
 /// The shape of an array; one integer is the shape of an array of one axis.
 pub fn shape(value: &Bound<'_, PyAny>) -> PyResult<PerAxis<usize>> {
     if memory::index(value)?.is_some() {
-        return Ok(std::iter::once(count(value, "shape", "ShapeError", "its size")?).collect());
+        return Ok(std::iter::once(count(
+            value,
+            "shape",
+            "ShapeError",
+            format_args!("its size"),
+        )?)
+        .collect());
     }
     items(value, "shape", "a sequence of integers, one size per axis")?
         .iter()
@@ -343,7 +372,7 @@ pub fn shape(value: &Bound<'_, PyAny>) -> PyResult<PerAxis<usize>> {
                 size,
                 "shape",
                 "ShapeError",
-                &format!("the size of axis {axis}"),
+                format_args!("the size of axis {axis}"),
             )
         })
         .collect()
@@ -359,7 +388,7 @@ pub fn entries(value: &Bound<'_, PyAny>, name: &str, what: &str) -> PyResult<Ent
                 entry,
                 name,
                 "ArgumentValueError",
-                &format!("the {what} along axis {axis}"),
+                format_args!("the {what} along axis {axis}"),
             )
         })
         .collect()
@@ -370,7 +399,7 @@ fn boundary(value: &Bound<'_, PyAny>, name: &str, unit: &str) -> PyResult<usize>
         value,
         name,
         "ArgumentValueError",
-        &format!("the number of {unit}"),
+        format_args!("the number of {unit}"),
     )?;
     if boundary == 0 {
         let message =
@@ -388,7 +417,7 @@ pub fn halo(value: &Bound<'_, PyAny>) -> PyResult<PerAxis<(usize, usize)>> {
             entry,
             "halo",
             "ArgumentValueError",
-            &format!("the number of points along axis {axis}"),
+            format_args!("the number of points along axis {axis}"),
         )
     };
     items(value, "halo", EXPECTED)?
@@ -461,7 +490,7 @@ pub fn permutation(value: &Bound<'_, PyAny>, name: &str) -> PyResult<PerAxis<usi
     )?
     .iter()
     .enumerate()
-    .map(|(axis, entry)| count(entry, name, "LayoutError", &format!("entry {axis}")))
+    .map(|(axis, entry)| count(entry, name, "LayoutError", format_args!("entry {axis}")))
     .collect()
 }
 
@@ -575,9 +604,19 @@ pub fn check_dtype(dtype: &Bound<'_, PyArrayDescr>, name: &str) -> PyResult<()> 
     Err(raise(dtype.py(), "DTypeError", message))
 }
 
+/// A label as a Python object.
+fn label(py: Python<'_>, dim: Dim) -> Bound<'_, PyString> {
+    match dim {
+        Dim::I => intern!(py, "I").clone(),
+        Dim::J => intern!(py, "J").clone(),
+        Dim::K => intern!(py, "K").clone(),
+        Dim::Data(_) => PyString::new(py, &dim.to_string()),
+    }
+}
+
 /// The labels as Python objects.
 pub fn dims_tuple<'py>(py: Python<'py>, dims: &[Dim]) -> PyResult<Bound<'py, PyTuple>> {
-    PyTuple::new(py, dims.iter().map(Dim::to_string))
+    PyTuple::new(py, dims.iter().map(|&dim| label(py, dim)))
 }
 
 /// Adds a preset to those that `defaults` can name.

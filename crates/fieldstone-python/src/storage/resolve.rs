@@ -1,5 +1,6 @@
 //! From what the user gave to what is allocated: the preset, then the data or template, then the fallback.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use fieldstone_device::Accelerator;
@@ -59,20 +60,22 @@ pub fn resolve<'py>(
     let location = resolve_location(py, parameters, template)?;
     let data_shape = element
         .as_ref()
-        .map_or(&[][..], |element| &element.data_shape)
-        .to_vec();
+        .map_or(&[][..], |element| &element.data_shape);
     let dtype = match (&element, template) {
         (Some(element), _) => element.dtype.clone(),
         (None, Some(template)) => template.dtype.clone(),
         (None, None) => dtype::<f64>(py),
     };
-    let shape = resolve_shape(py, parameters, &data_shape, template)?;
+    let shape = resolve_shape(py, parameters, data_shape, template)?;
     let ndim = shape.len();
-    let dims = resolve_dims(py, parameters, &data_shape, ndim, template)?;
+    let dims = resolve_dims(py, parameters, data_shape, ndim, template)?;
 
     let origin = resolve_origin(py, parameters, dims.as_deref(), data_shape.len(), ndim)?;
-    let template_axes = template.map(|template| template.axes.with_data(data_shape.len()));
-    let template_axes = template_axes.as_ref();
+    let template_axes = template.map(|template| match data_shape.len() {
+        0 => Cow::Borrowed(&template.axes),
+        carried => Cow::Owned(template.axes.with_data(carried)),
+    });
+    let template_axes = template_axes.as_deref();
     let halo = match (&parameters.halo, &origin, template_axes) {
         (Some(halo), ..) => per_axis(
             py,
@@ -117,11 +120,13 @@ pub fn resolve<'py>(
         }
         None => None,
     };
-    let labels = dims.clone().unwrap_or_else(|| {
-        let carried = data_shape.len();
-        axes::with_data_dims(&Dim::defaults(ndim - carried), carried)
-    });
-    let layout = resolve_layout(py, parameters, &labels, template_axes)?;
+    let labels = || {
+        dims.clone().unwrap_or_else(|| {
+            let carried = data_shape.len();
+            axes::with_data_dims(&Dim::defaults(ndim - carried), carried)
+        })
+    };
+    let layout = resolve_layout(py, parameters, ndim, &labels, template_axes)?;
     let itemsize = numpy::PyArrayDescrMethods::itemsize(&dtype);
     let alignment = match (parameters.alignment, &parameters.defaults, template) {
         (Some(Alignment::Bytes(bytes)), ..) => bytes,
@@ -367,14 +372,14 @@ fn check_inside(py: Python<'_>, index: &[usize], shape: &[usize], name: &str) ->
 fn resolve_layout(
     py: Python<'_>,
     parameters: &Parameters<'_>,
-    labels: &[Dim],
+    ndim: usize,
+    labels: &dyn Fn() -> PerAxis<Dim>,
     template: Option<&Axes>,
 ) -> PyResult<Layout> {
-    let ndim = labels.len();
     let permutation = match (&parameters.layout, &parameters.defaults, template) {
         (Some(LayoutChoice::Permutation(permutation)), ..) => permutation.clone(),
         (Some(LayoutChoice::OfDims(callable)), ..) => parameters::permutation(
-            &callable.call1((parameters::dims_tuple(py, labels)?,))?,
+            &callable.call1((parameters::dims_tuple(py, &labels())?,))?,
             parameters.layout_name,
         )?,
         (Some(LayoutChoice::OfCount(callable)), ..) => {
@@ -382,7 +387,7 @@ fn resolve_layout(
         }
         (None, Some(preset), _) => {
             return preset
-                .layout(labels)
+                .layout(&labels())
                 .map_err(|error| raise(py, "DimensionsError", error.to_string()));
         }
         (None, None, Some(template)) => return Ok(template.layout.clone()),
