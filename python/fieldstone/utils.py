@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fieldstone import _core
-from fieldstone._core import Storage
 from fieldstone.errors import ArgumentTypeError, DimensionsError
 
 if TYPE_CHECKING:
@@ -37,15 +36,15 @@ def as_numpy(data: Any) -> npt.NDArray[Any]:
         return data
     if isinstance(data, list | tuple | int | float | complex | np.generic):
         return _core.storage("as_numpy", data, None, None, True, None, {}).to_numpy()
-    return _wrapped("as_numpy", data).to_numpy()
+    return _core.storage("as_numpy", _known(data), None, None, False, None, {}).to_numpy()
 
 
-def _wrapped(function: str, data: Any) -> Storage:
+def _known(data: Any) -> Any:
     if data is None:
         raise ArgumentTypeError(
             "data: None is no array; expected an array, a storage, or an object of the data interface"
         )
-    return _core.storage(function, data, None, None, False, None, {})
+    return data
 
 
 def as_cupy(data: Any) -> Any:
@@ -67,7 +66,7 @@ def as_cupy(data: Any) -> Any:
     """
     if isinstance(data, _core.SimulatedArray):
         return data
-    return _wrapped("as_cupy", data).to_cupy()
+    return _core.wrap_on_device(_known(data)).to_cupy()
 
 
 def get_dims(data: Any, annotation: Any = None) -> tuple[str, ...] | None:

@@ -11,9 +11,9 @@ import pytest
 import xarray as xr
 
 import fieldstone.xarray
-from fieldstone import errors, gtscript, storage, utils
+from fieldstone import arrays, errors, gtscript, storage, utils
 from fieldstone.gtscript import PARALLEL, Field, computation, interval
-from fieldstone.storage import Storage
+from fieldstone.storage import Storage, SyncState
 
 BACKENDS = ["debug", "numpy", "cpu_kfirst", "cpu_ifirst"]
 
@@ -50,60 +50,119 @@ class TestStencil:
 
 
 class TwoBuffers:
-    """The first example: memory in two places, and a note of which is newer.
+    """The first example: memory on the host and on a device, here a simulated one, and a note of which is newer."""
 
-    The notebook's second place is a GPU. Here it is another array in host memory, which no stencil sees: what is looked
-    at is whether the container is asked before and told after each use of the first.
-    """
-
-    NONE_MODIFIED, FIRST_MODIFIED, SECOND_MODIFIED = range(3)
+    NONE_MODIFIED, NP_MODIFIED, CP_MODIFIED = range(3)
 
     def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
-        self.first = np.zeros(shape, dtype)
-        self.second = np.zeros(shape, dtype)
+        self.np_buffer = np.zeros(shape, dtype)
+        self.cp_buffer = arrays.zeros(shape, dtype, device="gpu")
         self.sync_state = self.NONE_MODIFIED
-        self.copies = 0
+        self.calls: list[str] = []
 
-    def set_second(self, values: Any) -> None:
-        self.second[...] = values
-        self.sync_state = self.SECOND_MODIFIED
+    def _touch_np(self) -> None:
+        self.calls.append("touch host")
+        self.sync_state = self.NP_MODIFIED
 
-    def _touch_first(self) -> None:
-        self.sync_state = self.FIRST_MODIFIED
+    def _touch_cp(self) -> None:
+        self.calls.append("touch device")
+        self.sync_state = self.CP_MODIFIED
 
-    def _second_to_first(self) -> None:
-        if self.sync_state == self.SECOND_MODIFIED:
-            self.first[...] = self.second
-            self.copies += 1
+    def _np_to_cp(self) -> None:
+        self.calls.append("acquire device")
+        if self.sync_state == self.NP_MODIFIED:
+            self.cp_buffer.set(self.np_buffer)
+            self.sync_state = self.NONE_MODIFIED
+
+    def _cp_to_np(self) -> None:
+        self.calls.append("acquire host")
+        if self.sync_state == self.CP_MODIFIED:
+            self.np_buffer[...] = self.cp_buffer.get()
             self.sync_state = self.NONE_MODIFIED
 
     @property
     def __gt_interface__(self) -> dict[Any, Any]:
-        interface = self.first.__array_interface__
-        interface["acquire"] = self._second_to_first
-        interface["touch"] = self._touch_first
-        return {None: interface}
+        np_interface = self.np_buffer.__array_interface__
+        np_interface["acquire"] = self._cp_to_np
+        np_interface["touch"] = self._touch_np
+        cp_interface = self.cp_buffer.__cuda_array_interface__
+        cp_interface["acquire"] = self._np_to_cp
+        cp_interface["touch"] = self._touch_cp
+        return {None: np_interface, "gpu": cp_interface}
 
 
 class TestTwoBuffers:
-    def test_the_newer_buffer_is_acquired_and_the_written_one_touched(self, copy_stencil: Any) -> None:
-        in_field, out_field = TwoBuffers((2, 2, 2), np.float64), TwoBuffers((2, 2, 2), np.float64)
-        in_field.set_second(VALUES)
+    @pytest.fixture(autouse=True)
+    def gpu(self) -> Iterator[fieldstone.Device]:
+        with fieldstone.simulated_device() as gpu:
+            yield gpu
+
+    def modified(self, side: str) -> TwoBuffers:
+        """Make a container of which one buffer has been written to."""
+        data = TwoBuffers((2, 2, 2), np.float64)
+        if side == "host":
+            data.np_buffer[...] = VALUES
+            data.sync_state = TwoBuffers.NP_MODIFIED
+        else:
+            data.cp_buffer.set(VALUES)
+            data.sync_state = TwoBuffers.CP_MODIFIED
+        return data
+
+    @pytest.mark.parametrize("side", ["host", "device"])
+    def test_a_stencil_acquires_and_touches_the_buffer_it_computes_in(self, copy_stencil: Any, side: str) -> None:
+        in_field, out_field = self.modified(side), TwoBuffers((2, 2, 2), np.float64)
         copy_stencil(in_field, out_field, origin=(0, 0, 0))
-        np.testing.assert_array_equal(out_field.first, VALUES)
-        assert (in_field.copies, in_field.sync_state) == (1, TwoBuffers.NONE_MODIFIED)
-        assert (out_field.copies, out_field.sync_state) == (0, TwoBuffers.FIRST_MODIFIED)
+        np.testing.assert_array_equal(out_field.np_buffer, VALUES)
+        assert in_field.calls == ["acquire host"]
+        assert out_field.calls == ["acquire host", "touch host"]
+        assert out_field.sync_state == TwoBuffers.NP_MODIFIED
 
-    def test_it_is_acquired_before_a_storage_reads_it(self) -> None:
-        for read in (storage.storage, storage.as_storage, lambda data: assigned((2, 2, 2), data)):
-            data = TwoBuffers((2, 2, 2), np.float64)
-            data.set_second(VALUES)
-            np.testing.assert_array_equal(read(data).to_numpy(), VALUES)
-            assert data.copies == 1
+    @pytest.mark.parametrize("side", ["host", "device"])
+    @pytest.mark.parametrize(
+        ("make", "acquired"),
+        [
+            (storage.storage, "host"),
+            (storage.as_storage, "host"),
+            (utils.as_numpy, "host"),
+            (utils.as_cupy, "device"),
+            (lambda data: storage.as_storage(device_data=data), "device"),
+            (lambda data: storage.as_storage(data, device="gpu", managed=None), "device"),
+            (lambda data: assigned(data), "host"),
+            (lambda data: assigned(data, device="gpu"), "device"),
+            (lambda data: assigned(data, device="gpu", managed=None), "device"),
+            (lambda data: assigned(data, device="gpu", managed="cuda"), "device"),
+        ],
+    )
+    def test_what_reads_a_buffer_acquires_it(self, side: str, make: Any, acquired: str) -> None:
+        """On the device, if what it is read for has memory there."""
+        data = self.modified(side)
+        np.testing.assert_array_equal(storage.storage(make(data), device="cpu").to_numpy(), VALUES)
+        assert data.calls == [f"acquire {acquired}"]
+
+    def test_what_is_assigned_is_on_the_device(self) -> None:
+        """For the choice of the copy that is written, whatever the container says of its own."""
+        field = storage.zeros((2, 2, 2), device="gpu")
+        field.synchronize()
+        field[1:] = WithFirst(self.modified("host"))
+        assert field.sync_state.state == SyncState.SYNC_DEVICE_DIRTY
 
 
-def assigned(shape: tuple[int, ...], value: Any) -> Storage:
-    target = storage.zeros(shape)
+class WithFirst:
+    """The half of a container along its first axis."""
+
+    def __init__(self, data: TwoBuffers) -> None:
+        self.data = data
+
+    @property
+    def __gt_interface__(self) -> dict[Any, Any]:
+        interface = self.data.__gt_interface__
+        for buffer in interface.values():
+            buffer["shape"] = (1, *buffer["shape"][1:])
+        return interface
+
+
+def assigned(value: Any, **parameters: Any) -> Storage:
+    target = storage.zeros((2, 2, 2), **parameters)
     target[...] = value
     return target
 
@@ -230,6 +289,21 @@ class TestAccessor:
         array = around({None: {**VALUES.__array_interface__, "dims": ("I", "J", "K")}})
         with pytest.raises(errors.DimensionsError, match=r"mean \('J', 'I', 'K'\), but the data .* \('I', 'J', 'K'\)"):
             array.__gt_data_interface__  # noqa: B018
+
+    def test_of_a_storage_with_two_copies(self) -> None:
+        """Both buffers, with the dims of the array; as a value it is one on the device, whichever copy is newer."""
+        with fieldstone.simulated_device():
+            data = storage.storage(VALUES, device="gpu")
+            array = xr.DataArray(data, dims=("J", "I", "K"))
+            interface = array.__gt_data_interface__
+            assert set(interface) == {None, "gpu"}
+            assert interface[None]["dims"] == interface["gpu"]["dims"] == ("J", "I", "K")
+            data.set_host_modified()
+            field = storage.zeros((2, 2, 2), dims="IJK", device="gpu")
+            field.synchronize()
+            field[...] = array
+            assert field.sync_state.state == SyncState.SYNC_DEVICE_DIRTY
+            np.testing.assert_array_equal(field.to_numpy(), VALUES.transpose(1, 0, 2))
 
     def test_names_are_translated(self) -> None:
         array = xr.DataArray(VALUES, dims=("lat", "lon", "lev"))

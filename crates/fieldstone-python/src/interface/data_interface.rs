@@ -42,8 +42,8 @@ pub fn read<'py>(
     Ok(found)
 }
 
-/// The entry for host memory, that of `None`, else that of `"cpu"`; without one the first for a device, `"gpu"` or
-/// `("gpu", number)`.
+/// The entry for host memory, that of `None`, else that of `"cpu"`, or the first for a device, `"gpu"` or `("gpu", number)`:
+/// the one that is preferred, if it is there.
 fn entry<'py>(
     request: &Request<'_, 'py>,
     object: &Bound<'py, PyAny>,
@@ -51,14 +51,17 @@ fn entry<'py>(
     devices: &Bound<'py, PyMapping>,
 ) -> PyResult<(Side, Bound<'py, PyAny>)> {
     let py = devices.py();
-    let host = [
+    let mut host = None;
+    for key in [
         py.None().into_bound(py),
         intern!(py, "cpu").clone().into_any(),
-    ];
-    for key in host {
-        if devices.contains(&key)? {
-            return Ok((Side::Host, devices.get_item(&key)?));
+    ] {
+        if host.is_none() && devices.contains(&key)? {
+            host = Some(devices.get_item(&key)?);
         }
+    }
+    if let (Some(host), Side::Host) = (&host, request.prefer) {
+        return Ok((Side::Host, host.clone()));
     }
     let keys = devices.keys()?;
     let is_gpu = |key: &Bound<'_, PyAny>| key.eq("gpu").unwrap_or(false);
@@ -66,9 +69,10 @@ fn entry<'py>(
         Ok(pair) => pair.get_item(0).is_ok_and(|kind| is_gpu(&kind)),
         Err(_) => is_gpu(key),
     });
-    match on_device {
-        Some(key) => Ok((Side::Device, devices.get_item(&key)?)),
-        None => {
+    match (on_device, host) {
+        (Some(key), _) => Ok((Side::Device, devices.get_item(&key)?)),
+        (None, Some(host)) => Ok((Side::Host, host)),
+        (None, None) => {
             let keys = keys.repr()?.to_string();
             Err(request.refuse(object, Refusal::NoEntryForDevice { attribute, keys }))
         }

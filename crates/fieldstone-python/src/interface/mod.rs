@@ -22,7 +22,7 @@ mod memory;
 mod protocols;
 mod refusal;
 
-use fieldstone_storage::Dim;
+use fieldstone_storage::{Dim, Side};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -52,6 +52,8 @@ pub struct Request<'a, 'py> {
     pub purpose: Purpose,
     /// What the dims of an xarray object mean, before its metadata is asked.
     pub mapping: Option<&'a Bound<'py, PyAny>>,
+    /// Which memory is read of an object that has some on both sides.
+    pub prefer: Side,
 }
 
 /// Callables of an object that wants to know of an access to its memory.
@@ -113,7 +115,14 @@ pub fn read<'py>(request: &Request<'_, 'py>, object: &Bound<'py, PyAny>) -> PyRe
             return Ok(found);
         }
     }
-    let mut found = Found::of_memory(protocols::read(request, object)?);
+    let there = match request.prefer {
+        Side::Host => None,
+        Side::Device => protocols::on_device(request, object)?,
+    };
+    let mut found = Found::of_memory(match there {
+        Some(memory) => memory,
+        None => protocols::read(request, object)?,
+    });
     attributes::complete(request, object, &mut found)?;
     Ok(found)
 }

@@ -66,6 +66,18 @@ const NOWHERE: Refusal = Refusal::NullAddress {
     attribute: "memory",
 };
 
+/// The memory on a device of an object that may have some in host memory as well.
+pub fn on_device<'py>(
+    request: &Request<'_, 'py>,
+    object: &Bound<'py, PyAny>,
+) -> PyResult<Option<Memory<'py>>> {
+    let attribute = "__cuda_array_interface__";
+    let interface = object.getattr_opt(attribute)?;
+    interface
+        .map(|interface| described(request, object, attribute, &interface, Side::Device))
+        .transpose()
+}
+
 /// The array that NumPy makes of an object.
 fn by_numpy<'py>(
     request: &Request<'_, 'py>,

@@ -46,7 +46,7 @@ impl Storage {
         let this = slf.borrow();
         let source = match is_scalar(value)? {
             true => None,
-            false => Some(Foreign::value(value, false)?),
+            false => Some(Foreign::value(value, &this.place, false)?),
         };
         let side = match (&this.place, &source) {
             (Place::Device(_), _) => Side::Device,

@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 
 use super::assign::{self, Elements};
 use super::foreign::Foreign;
-use super::given::Given;
+use super::given::{self, Given};
 use super::parameters::{self, Accepted, Parameters, element};
 use super::place::Place;
 use super::resolve::{Location, Resolved, resolve};
@@ -369,5 +369,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(copy_to_array, module)?)?;
     module.add_function(wrap_pyfunction!(one_value, module)?)?;
     module.add_function(wrap_pyfunction!(parameters::register_preset, module)?)?;
+    module.add_function(wrap_pyfunction!(given::wrap_on_device, module)?)?;
     module.add_function(wrap_pyfunction!(storage, module)?)
 }

@@ -1,6 +1,6 @@
 //! Storages, and whatever else can be one, as fields of a stencil call.
 
-use fieldstone_storage::Dim;
+use fieldstone_storage::{Dim, Side};
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -27,6 +27,7 @@ pub fn describe<'py>(
         name,
         purpose: Purpose::Call,
         mapping,
+        prefer: Side::Host,
     };
     Description::of_found(name, interface::read(&request, object)?)
 }

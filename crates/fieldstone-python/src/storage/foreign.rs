@@ -1,6 +1,6 @@
 //! The memory of any object as data of a storage: wrapped, or converted where its values are all that counts.
 
-use fieldstone_storage::{Dim, PerAxis, View};
+use fieldstone_storage::{Dim, PerAxis, Side, View};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -38,6 +38,17 @@ impl<'py> Foreign<'py> {
         dims: Option<&[Dim]>,
         purpose: Purpose,
     ) -> PyResult<Self> {
+        Self::near(Side::Host, object, name, dims, purpose)
+    }
+
+    /// The memory of `object` on one side, or on the other if it has none there.
+    pub fn near(
+        prefer: Side,
+        object: &Bound<'py, PyAny>,
+        name: &str,
+        dims: Option<&[Dim]>,
+        purpose: Purpose,
+    ) -> PyResult<Self> {
         if let Ok(storage) = object.cast::<Storage>() {
             return Ok(Self::of_storage(storage));
         }
@@ -55,16 +66,24 @@ impl<'py> Foreign<'py> {
             name,
             purpose,
             mapping: mapping.as_ref(),
+            prefer,
         };
         Self::of_found(object, interface::read(&request, object)?, &request)
     }
 
-    /// What is assigned. Where axes are known by position only, the dims of an xarray object need not mean anything.
-    pub fn value(object: &Bound<'py, PyAny>, labelled: bool) -> PyResult<Self> {
-        if !labelled && is_data_array(object)? {
-            return Self::of(&object.getattr("data")?, "value", None, Purpose::Copy);
-        }
-        Self::of(object, "value", None, Purpose::Copy)
+    /// What is assigned to elements at `place`: on the device, if both are there.
+    ///
+    /// Where axes are known by position only, the dims of an xarray object need not mean anything.
+    pub fn value(object: &Bound<'py, PyAny>, place: &Place, labelled: bool) -> PyResult<Self> {
+        let prefer = match place.has(Side::Device) {
+            true => Side::Device,
+            false => Side::Host,
+        };
+        let data = match !labelled && is_data_array(object)? {
+            true => object.getattr("data")?,
+            false => object.clone(),
+        };
+        Self::near(prefer, &data, "value", None, Purpose::Copy)
     }
 
     /// The labels of the axes, if the object has any; an error if they are not those of a field.

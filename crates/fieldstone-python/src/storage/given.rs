@@ -101,13 +101,17 @@ impl<'py> Given<'_, 'py> {
         parameters: &mut Parameters<'py>,
         purpose: Purpose,
     ) -> PyResult<(Option<Foreign<'py>>, Option<Foreign<'py>>)> {
-        let read = |name: &str, object: Option<&Bound<'py, PyAny>>| {
+        let read = |prefer: Side, name: &str, object: Option<&Bound<'py, PyAny>>| {
+            let dims = parameters.dims.as_deref();
             object
-                .map(|object| Foreign::of(object, name, parameters.dims.as_deref(), purpose))
+                .map(|object| Foreign::near(prefer, object, name, dims, purpose))
                 .transpose()
         };
-        let data = read("data", self.data)?;
-        let beside = read("device_data", self.device_data)?;
+        let alone = parameters.managed == Some(Managed::No)
+            && matches!(parameters.device, Some(Device::Gpu(_)));
+        let prefer = if alone { Side::Device } else { Side::Host };
+        let data = read(prefer, "data", self.data)?;
+        let beside = read(Side::Device, "device_data", self.device_data)?;
         let unsaid = parameters.device.is_none() && parameters.device_of_preset() != Some("cpu");
         let accelerator = beside
             .as_ref()
@@ -134,6 +138,18 @@ impl<'py> Given<'_, 'py> {
         );
         Err(raise(dtype.py(), "DTypeError", message))
     }
+}
+
+/// The storage around the memory of an object on a device, or in host memory if it has none there.
+#[pyfunction]
+pub fn wrap_on_device<'py>(
+    py: Python<'py>,
+    data: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, Storage>> {
+    let source = Foreign::near(Side::Device, data, "data", None, Purpose::Wrap)?;
+    let resolved = resolve(py, &Parameters::default(), None, Some(&source))?;
+    let alignment = source.alignment;
+    wrapping::storage(py, "data", source, None, None, resolved, alignment)?.into_object(py)
 }
 
 /// Refuses a state of two buffers where there are not two.

@@ -265,7 +265,7 @@ impl Storage {
             let element = memory::element_of(value, dtype, "value")?;
             return assign::fill(py, &target_elements, &element);
         }
-        let source = Foreign::value(value, axes.dims.is_some())?;
+        let source = Foreign::value(value, &self.place, axes.dims.is_some())?;
         let repeated = |view: &View| match (&axes.dims, source.labels(py)?) {
             (Some(own), Some(other)) => broadcast_dims(py, view, other, target.shape(), own),
             _ => broadcast(py, view, target.shape()),
