@@ -115,7 +115,10 @@ impl HostMemory {
     }
 
     fn from_heap(bytes: usize, alignment: usize, contents: Contents) -> Option<Self> {
-        let length = bytes.checked_add(alignment.saturating_sub(HEAP_ALIGNMENT))?;
+        // A block that is shorter than that may be aligned to less.
+        let length = bytes
+            .max(HEAP_ALIGNMENT)
+            .checked_add(alignment.saturating_sub(HEAP_ALIGNMENT))?;
         let lazy = contents == Contents::Zeroed && bytes >= LAZY;
         // SAFETY: the length is not zero.
         let start = unsafe {
