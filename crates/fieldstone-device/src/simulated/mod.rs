@@ -85,8 +85,13 @@ impl Simulated {
         contents: Contents,
     ) -> Result<Box<dyn Memory>, DeviceError> {
         let mut state = self.shared.state();
-        let free = self.shared.total().saturating_sub(state.blocks.used());
-        if space != Space::Pinned && bytes > free {
+        let used = state.blocks.used();
+        let limit = self
+            .shared
+            .options
+            .memory
+            .filter(|_| space != Space::Pinned);
+        if limit.is_some_and(|limit| bytes > limit.saturating_sub(used)) {
             let device = self.id();
             return Err(DeviceError::OutOfMemory {
                 bytes,
@@ -115,10 +120,6 @@ impl Shared {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn total(&self) -> usize {
-        self.options.memory.unwrap_or_else(host::physical_memory)
     }
 
     /// Puts a task into a stream, and does it unless the device is asynchronous. Returns its number.
@@ -382,7 +383,11 @@ impl Accelerator for Simulated {
     }
 
     fn capacity(&self) -> Result<Capacity, DeviceError> {
-        let total = self.shared.total();
+        let total = self
+            .shared
+            .options
+            .memory
+            .unwrap_or_else(host::physical_memory);
         let used = self.shared.state().blocks.used();
         Ok(Capacity {
             total,
