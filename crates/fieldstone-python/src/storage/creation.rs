@@ -8,12 +8,12 @@ use pyo3::types::PyDict;
 
 use super::assign::{self, Elements};
 use super::foreign::Foreign;
-use super::given::{self, Given};
+use super::given::{self, Given, follows};
 use super::parameters::{self, Accepted, Parameters, element};
 use super::place::Place;
 use super::resolve::{Location, Resolved, resolve};
 use super::{Storage, memory};
-use crate::array::{exception, view_of};
+use crate::array::{exception, is_writeable, view_of};
 use crate::errors::raise;
 use crate::interface::Purpose;
 
@@ -331,6 +331,36 @@ impl Resolved<'_> {
         assign::assign(py, elements, &storage.elements(py))?;
         Ok(storage)
     }
+}
+
+/// A storage of an array that nobody else has: of its memory, if that lies as the storage's own would.
+pub fn of_computed<'py>(
+    array: &Bound<'py, PyUntypedArray>,
+    resolved: Resolved<'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = array.py();
+    let view = view_of(array)?;
+    let Resolved {
+        axes, alignment, ..
+    } = &resolved;
+    let as_it_is = matches!(resolved.location, Location::Host)
+        && follows(&view, axes.layout.ranks())
+        && is_writeable(array)
+        && memory::is_aligned(&view, &axes.aligned_index, *alignment);
+    let storage = if as_it_is {
+        Storage {
+            view,
+            dtype: resolved.dtype.unbind(),
+            axes: resolved.axes,
+            alignment: resolved.alignment,
+            writeable: true,
+            keeper: Some(array.clone().into_any().unbind()),
+            place: Place::Host,
+        }
+    } else {
+        resolved.holding_array(array)?
+    };
+    Ok(storage.into_object(py)?.into_any())
 }
 
 impl Storage {

@@ -4,7 +4,7 @@
 //! in the data (`foreign`), and allocates or wraps (`creation`). From then on a `Storage` is a strided view of
 //! memory plus what its axes mean (`axes`); `indexing` and `attributes` make further views of it, `protocols`
 //! shows it to other libraries, `field` to stencils and `repr` to people, `ufunc` and `function`
-//! compute with it.
+//! compute with it, where `library` says.
 mod advanced;
 mod assign;
 mod attributes;
@@ -16,6 +16,7 @@ mod foreign;
 mod function;
 mod given;
 mod indexing;
+mod library;
 mod memory;
 mod parameters;
 mod pickling;
@@ -153,7 +154,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<CudaManagedGpuStorage>()?;
     module.add_class::<SyncState>()?;
     module.add_class::<SimulatedArray>()?;
-    ufunc::register(module)?;
     creation::register(module)?;
     field::register(module)?;
     pickling::register(module)?;

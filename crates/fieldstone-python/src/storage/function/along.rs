@@ -1,12 +1,10 @@
 //! Functions that work along one axis and keep it.
 
-use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
 
 use super::call::Call;
 use super::reduction::axes;
-use super::result::{Origin, storages};
+use super::result::{Origin, ndim_of_result, with_origins};
 use super::table::{Axis, Points};
 use crate::array;
 use crate::storage::foreign::Foreign;
@@ -22,24 +20,19 @@ pub fn apply<'py>(
         return Ok(None);
     };
     let along = axes(call, position, default, &source)?;
-    let result = call.run()?;
-    let first = match (result.cast::<PyTuple>(), result.cast::<PyList>()) {
-        (Ok(several), _) if !several.is_empty() => several.get_item(0)?,
-        (_, Ok(several)) if !several.is_empty() => several.get_item(0)?,
-        _ => result.clone(),
-    };
-    let Ok(array) = first.cast::<PyUntypedArray>() else {
+    let (result, chosen) = call.run()?;
+    let Some(ndim) = ndim_of_result(&result)? else {
         return Ok(Some(result));
     };
     let origin = |axis: usize| match points == Points::Move && along.contains(&axis) {
         true => Origin::Changed(axis),
         false => Origin::Kept(axis),
     };
-    let origins: Vec<_> = match array.ndim() == source.view.ndim() {
-        true => (0..array.ndim()).map(origin).collect(),
-        false => vec![Origin::New; array.ndim()],
+    let origins: Vec<_> = match ndim == source.view.ndim() {
+        true => (0..ndim).map(origin).collect(),
+        false => vec![Origin::New; ndim],
     };
-    storages(result, &source, &origins).map(Some)
+    with_origins(result, &source, &origins, &chosen).map(Some)
 }
 
 /// `take(a, indices, axis)`.
@@ -53,7 +46,7 @@ pub fn take<'py>(call: &mut Call<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let is_flat = call.argument(2, "axis")?.is_none_or(|axis| axis.is_none());
     let along = axes(call, 2, Axis::All, &source)?;
     let dims_of_indices = array::ndim_of(&indices)?;
-    let result = call.run()?;
+    let (result, chosen) = call.run()?;
     let origins: Vec<Origin> = match along.as_slice() {
         &[axis] if !is_flat => {
             let taken = match dims_of_indices {
@@ -67,5 +60,5 @@ pub fn take<'py>(call: &mut Call<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         }
         _ => vec![Origin::New; dims_of_indices],
     };
-    storages(result, &source, &origins).map(Some)
+    with_origins(result, &source, &origins, &chosen).map(Some)
 }

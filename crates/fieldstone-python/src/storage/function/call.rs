@@ -1,5 +1,6 @@
 //! A call of a function of NumPy, with storages among its arguments.
 
+use fieldstone_storage::Access;
 use numpy::PyUntypedArray;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -8,6 +9,9 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use super::table::position_of_out;
 use crate::array;
 use crate::storage::Storage;
+use crate::storage::library::{Chosen, Library};
+use crate::storage::place::Place;
+use crate::storage::ufunc::operand::Operand;
 
 /// A function and its arguments.
 pub struct Call<'py> {
@@ -27,6 +31,16 @@ impl<'py> Call<'py> {
             positional: positional.iter().collect(),
             keywords: keywords.copy()?,
         })
+    }
+
+    /// A call of a method of a universal function.
+    pub fn of_method(
+        ufunc: &Bound<'py, PyAny>,
+        method: &str,
+        positional: &Bound<'py, PyTuple>,
+        keywords: &Bound<'py, PyDict>,
+    ) -> PyResult<Self> {
+        Self::new(ufunc.getattr(method)?, positional, keywords)
     }
 
     pub fn py(&self) -> Python<'py> {
@@ -81,17 +95,99 @@ impl<'py> Call<'py> {
         Ok(given.filter(|out| !out.is_none()))
     }
 
-    /// Calls the function with arrays in the place of storages.
-    pub fn run(&self) -> PyResult<Bound<'py, PyAny>> {
+    /// The object to write the result to, if it was given by name.
+    pub fn out_by_name(&self) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let out = self.keywords.get_item(intern!(self.py(), "out"))?;
+        let only = match out {
+            Some(out) => match out.cast::<PyTuple>() {
+                Ok(several) if several.len() == 1 => Some(several.get_item(0)?),
+                _ => Some(out),
+            },
+            None => None,
+        };
+        Ok(only.filter(|out| !out.is_none()))
+    }
+
+    /// Calls the function where the storages are, with arrays in their place.
+    pub fn run(&self) -> PyResult<(Bound<'py, PyAny>, Chosen)> {
+        let out = self.out()?;
+        let chosen = self.chosen(out.as_ref())?;
+        let result = self.run_on(&chosen, out.as_ref())?;
+        Ok((result, chosen))
+    }
+
+    /// Calls the function, which writes to the argument of this position.
+    pub fn run_writing(&self, position: usize) -> PyResult<Bound<'py, PyAny>> {
+        let written = self.positional.get(position);
+        let chosen = self.chosen(written)?;
+        self.run_on(&chosen, written)
+    }
+
+    /// Where the function is to compute.
+    fn chosen(&self, out: Option<&Bound<'py, PyAny>>) -> PyResult<Chosen> {
+        let mut found = Vec::new();
+        for argument in &self.positional {
+            collect(argument, &mut found);
+        }
+        for (_, argument) in &self.keywords {
+            collect(&argument, &mut found);
+        }
+        let is_out = |storage: &Bound<'py, PyAny>| out.is_some_and(|out| out.is(storage));
+        // Nothing to choose, as nearly always.
+        let is_host = |storage: &Bound<'py, Storage>| matches!(storage.borrow().place, Place::Host);
+        if found.iter().all(is_host) {
+            return Ok(Chosen::HOST);
+        }
+        let (outputs, inputs): (Vec<_>, Vec<_>) = found
+            .into_iter()
+            .partition(|storage| is_out(storage.as_any()));
+        let inputs: Vec<_> = inputs.into_iter().map(Operand::of_storage).collect();
+        let outputs: Vec<_> = outputs.into_iter().map(Operand::of_storage).collect();
+        Chosen::among(
+            self.py(),
+            &self.name()?,
+            &inputs.iter().collect::<Vec<_>>(),
+            &outputs.iter().collect::<Vec<_>>(),
+        )
+    }
+
+    /// Calls the function, which writes to `out`, if that is a storage.
+    pub fn run_on(
+        &self,
+        chosen: &Chosen,
+        out: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.py();
+        let library = &chosen.library;
+        // Inputs first: what is written may be read as well.
+        let positional = self
+            .positional
+            .iter()
+            .map(|argument| with_arrays(argument, library, out))
+            .collect::<PyResult<Vec<_>>>()?;
+        let keywords = PyDict::new(py);
+        for (name, argument) in &self.keywords {
+            keywords.set_item(name, with_arrays(&argument, library, out)?)?;
+        }
+        let function = library.function(&self.function)?;
+        let result = function.call(PyTuple::new(py, positional)?, Some(&keywords))?;
+        if let Some(Ok(out)) = out.map(|out| out.cast::<Storage>()) {
+            out.borrow().settle(py, library.side())?;
+        }
+        Ok(result)
+    }
+
+    /// Calls the function with arrays of host memory, which may be part of its result.
+    pub fn run_on_host(&self) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py();
         let positional = self
             .positional
             .iter()
-            .map(with_arrays)
+            .map(|argument| replaced(argument, &Storage::exported))
             .collect::<PyResult<Vec<_>>>()?;
         let keywords = PyDict::new(py);
         for (name, argument) in &self.keywords {
-            keywords.set_item(name, with_arrays(&argument)?)?;
+            keywords.set_item(name, replaced(&argument, &Storage::exported)?)?;
         }
         self.function
             .call(PyTuple::new(py, positional)?, Some(&keywords))
@@ -120,21 +216,56 @@ impl<'py> Call<'py> {
     }
 }
 
-/// An argument with arrays in the place of storages, also within lists and tuples.
-fn with_arrays<'py>(argument: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+/// The storages of an argument, also within lists and tuples.
+fn collect<'py>(argument: &Bound<'py, PyAny>, found: &mut Vec<Bound<'py, Storage>>) {
+    if let Ok(storage) = argument.cast::<Storage>() {
+        found.push(storage.clone());
+    } else if let Ok(list) = argument.cast_exact::<PyList>() {
+        list.iter().for_each(|entry| collect(&entry, found));
+    } else if let Ok(tuple) = argument.cast_exact::<PyTuple>() {
+        tuple.iter().for_each(|entry| collect(&entry, found));
+    }
+}
+
+/// An argument with arrays in the place of storages.
+fn with_arrays<'py>(
+    argument: &Bound<'py, PyAny>,
+    library: &Library,
+    out: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    replaced(argument, &|storage| {
+        let access = match out.is_some_and(|out| out.is(storage)) {
+            true => Access::ReadWrite,
+            false => Access::Read,
+        };
+        let mut operand = Operand::of_storage(storage.clone());
+        library.reach(storage.py(), &mut operand)?;
+        let placed = match &operand.array {
+            Some(array) => array.view.clone(),
+            None => return Ok(operand.object),
+        };
+        library.operand(&operand, &placed, access)
+    })
+}
+
+/// An argument with something else in the place of storages, also within lists and tuples.
+fn replaced<'py>(
+    argument: &Bound<'py, PyAny>,
+    array: &dyn Fn(&Bound<'py, Storage>) -> PyResult<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
     let py = argument.py();
     if let Ok(storage) = argument.cast::<Storage>() {
-        return Storage::current_values(storage);
+        return array(storage);
     }
     if argument.is_exact_instance_of::<PyUntypedArray>() {
         return Ok(argument.clone());
     }
     if let Ok(list) = argument.cast_exact::<PyList>() {
-        let entries = list.iter().map(|entry| with_arrays(&entry));
+        let entries = list.iter().map(|entry| replaced(&entry, array));
         return Ok(PyList::new(py, entries.collect::<PyResult<Vec<_>>>()?)?.into_any());
     }
     if let Ok(tuple) = argument.cast_exact::<PyTuple>() {
-        let entries = tuple.iter().map(|entry| with_arrays(&entry));
+        let entries = tuple.iter().map(|entry| replaced(&entry, array));
         return Ok(PyTuple::new(py, entries.collect::<PyResult<Vec<_>>>()?)?.into_any());
     }
     Ok(argument.clone())

@@ -1,17 +1,18 @@
 //! Functions that put several arrays together.
 
 use fieldstone_storage::{Dim, PerAxis};
-use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use super::call::Call;
-use super::result::{Origin, beside, following, fresh, is_supported};
+use super::result::{Origin, following};
 use crate::errors::raise;
+use crate::storage::Storage;
 use crate::storage::axes::{self, Axes};
 use crate::storage::foreign::Foreign;
+use crate::storage::library::{Chosen, Computed};
 use crate::storage::ufunc::reduction::axes_given;
-use crate::storage::{Storage, ufunc};
+use crate::storage::ufunc::result::{largest, least_common_multiple};
 
 /// `concatenate(arrays, axis)` and the functions that are named after a direction.
 pub fn concatenate<'py>(call: &mut Call<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -26,8 +27,8 @@ pub fn concatenate<'py>(call: &mut Call<'py>) -> PyResult<Option<Bound<'py, PyAn
     if call.name()? == "concatenate" {
         let axis = call.argument(1, "axis")?;
         if axis.as_ref().is_some_and(|axis| axis.is_none()) {
-            let result = call.run()?;
-            return joined(result, &parts, &[Origin::New]).map(Some);
+            let (result, chosen) = call.run()?;
+            return joined(result, &parts, &[Origin::New], &chosen).map(Some);
         }
         let axis = match axis {
             None => 0,
@@ -40,13 +41,13 @@ pub fn concatenate<'py>(call: &mut Call<'py>) -> PyResult<Option<Bound<'py, PyAn
         };
         along = usize::try_from(if axis < 0 { axis + ndim as isize } else { axis }).ok();
     }
-    let result = call.run()?;
+    let (result, chosen) = call.run()?;
     let origin = |axis| match along == Some(axis) {
         true => Origin::Changed(axis),
         false => Origin::Kept(axis),
     };
     let origins: Vec<_> = (0..ndim).map(origin).collect();
-    joined(result, &parts, &origins).map(Some)
+    joined(result, &parts, &origins, &chosen).map(Some)
 }
 
 /// `stack(arrays, axis)`.
@@ -62,12 +63,12 @@ pub fn stack<'py>(call: &mut Call<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         Some(axis) => axis.extract()?,
         None => 0,
     };
-    let result = call.run()?;
+    let (result, chosen) = call.run()?;
     let mut origins = Origin::all(first.view.ndim());
     // An axis that cannot be is NumPy's error to raise, and has been by now.
     let place = if axis < 0 { axis + ndim + 1 } else { axis };
     origins.insert(place.clamp(0, ndim) as usize, Origin::New);
-    joined(result, &parts, &origins).map(Some)
+    joined(result, &parts, &origins, &chosen).map(Some)
 }
 
 /// The storages among the arrays, after those that have their axes in another order are transposed.
@@ -128,38 +129,35 @@ fn joined<'py>(
     result: Bound<'py, PyAny>,
     parts: &[Foreign<'py>],
     origins: &[Origin],
+    chosen: &Chosen,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let Ok(array) = result.cast::<PyUntypedArray>() else {
+    let Some(computed) = Computed::of(&result)? else {
         return Ok(result);
     };
-    if !is_supported(&array.dtype()) {
-        return Ok(result);
-    }
-    let unlabelled = vec![Origin::New; array.ndim()];
-    let origins = match origins.len() == array.ndim() {
+    let unlabelled = vec![Origin::New; computed.ndim()];
+    let origins = match origins.len() == computed.ndim() {
         true => origins,
         false => &unlabelled,
     };
+    let last = origins.iter().filter_map(|origin| match origin {
+        Origin::Kept(axis) | Origin::Changed(axis) => Some(axis + 1),
+        Origin::New => None,
+    });
+    let needed = last.max().unwrap_or(0);
     let mut common: Option<Axes> = None;
     let mut alignment = 1;
-    for part in parts {
-        if origins.iter().any(
-            |origin| matches!(origin, Origin::Kept(axis) | Origin::Changed(axis) if *axis >= part.view.ndim()),
-        ) {
-            continue;
-        }
-        let axes = following(part, origins, array.shape());
-        alignment = ufunc::result::least_common_multiple(alignment, part.alignment);
+    for part in parts.iter().filter(|part| part.view.ndim() >= needed) {
+        let axes = following(part, origins, &computed.shape);
+        alignment = least_common_multiple(alignment, part.alignment);
         common = Some(match common {
-            Some(common) => ufunc::result::largest(common, &axes),
+            Some(common) => largest(common, &axes),
             None => axes,
         });
     }
-    match common {
-        Some(mut axes) => {
-            axes.limit(array.shape());
-            fresh(array, beside(array, axes, alignment, &parts[0].place))
-        }
-        None => Ok(result),
-    }
+    let Some(mut axes) = common else {
+        return Ok(result);
+    };
+    axes.limit(&computed.shape);
+    let resolved = chosen.resolved(&computed, axes, alignment);
+    chosen.library.result(&computed, resolved)
 }

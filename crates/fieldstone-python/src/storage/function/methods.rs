@@ -1,17 +1,20 @@
 //! The methods of NumPy's arrays that are functions of NumPy too, and those that read a storage as a whole.
 
-use numpy::{PyUntypedArray, PyUntypedArrayMethods};
+use fieldstone_storage::{Access, Layout};
+use numpy::{PyArrayDescr, PyArrayDescrMethods};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::apply;
 use super::call::Call;
-use super::result::{Origin, is_supported, storages, view_or_copy};
+use super::result::view_or_copy;
 use crate::array;
 use crate::errors::raise;
 use crate::storage::Storage;
 use crate::storage::foreign::Foreign;
+use crate::storage::library::{Chosen, Computed};
+use crate::storage::ufunc::operand::Operand;
 
 /// Calls `numpy.<name>` with the storage as its first argument.
 fn call<'py>(
@@ -28,6 +31,18 @@ fn call<'py>(
         positional,
         keywords: keywords.map_or_else(|| Ok(PyDict::new(py)), |keywords| keywords.copy())?,
     })
+}
+
+/// The elements where they are computed with, and where that is.
+pub fn current<'py>(
+    storage: &Bound<'py, Storage>,
+    function: &str,
+) -> PyResult<(Bound<'py, PyAny>, Chosen)> {
+    let operand = Operand::of_storage(storage.clone());
+    let chosen = Chosen::among(storage.py(), function, &[&operand], &[])?;
+    let placed = storage.borrow().view.clone();
+    let array = chosen.library.storage(storage, &placed, Access::Read)?;
+    Ok((array, chosen))
 }
 
 macro_rules! functions {
@@ -117,21 +132,28 @@ impl Storage {
         copy: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let _ = subok;
-        let result = Storage::current_values(slf)?.call_method1(
-            intern!(slf.py(), "astype"),
-            (dtype, order, casting, true, copy),
-        )?;
-        let array = result.cast::<PyUntypedArray>()?;
-        let same_type = array.dtype().is(slf.borrow().dtype());
-        if !copy && same_type && array::view_of(array)?.overlaps(&slf.borrow().view) {
+        let py = slf.py();
+        let wanted = PyArrayDescr::new(py, dtype)?;
+        let keeps_order = matches!(order, "K" | "A" | "k" | "a");
+        if !copy && keeps_order && wanted.is_equiv_to(slf.borrow().dtype.bind(py)) {
             return Ok(slf.clone().into_any());
         }
+        let (array, chosen) = current(slf, "astype")?;
+        let name = intern!(py, "astype");
+        let result = array.call_method1(name, (wanted, order, casting, true, true))?;
+        let Some(computed) = Computed::of(&result)? else {
+            return Ok(result);
+        };
         let source = Foreign::of_storage(slf);
-        let origins = Origin::all(source.view.ndim());
-        if matches!(order, "K" | "A" | "k" | "a") {
-            return storages(result, &source, &origins);
+        let mut axes = source.axes.clone();
+        let ndim = computed.ndim();
+        match order {
+            "C" | "c" => axes.layout = Layout::c(ndim),
+            "F" | "f" => axes.layout = Layout::f(ndim),
+            _ => {}
         }
-        view_or_copy(slf, array)
+        let resolved = chosen.resolved(&computed, axes, source.alignment);
+        chosen.library.result(&computed, resolved)
     }
 
     /// The elements in another shape; a view where there can be one, as `numpy.reshape`.
@@ -141,12 +163,8 @@ impl Storage {
         shape: &Bound<'py, PyTuple>,
         keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let array = Storage::current_values(slf)?.call_method(
-            intern!(slf.py(), "reshape"),
-            shape,
-            keywords,
-        )?;
-        view_or_copy(slf, array.cast::<PyUntypedArray>()?)
+        let name = intern!(slf.py(), "reshape");
+        view_or_copy(slf, &|array| array.call_method(name, shape, keywords))
     }
 
     /// The same memory with elements of another type, as `numpy.ndarray.view`.
@@ -156,23 +174,15 @@ impl Storage {
         arguments: &Bound<'py, PyTuple>,
         keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let array = Storage::current_values(slf)?.call_method(
-            intern!(slf.py(), "view"),
-            arguments,
-            keywords,
-        )?;
-        match array.cast_exact::<PyUntypedArray>() {
-            Ok(array) if is_supported(&array.dtype()) => view_or_copy(slf, array),
-            _ => Ok(array),
-        }
+        let name = intern!(slf.py(), "view");
+        view_or_copy(slf, &|array| array.call_method(name, arguments, keywords))
     }
 
     /// A copy of the elements as one axis.
     #[pyo3(signature = (order="C"))]
     fn flatten<'py>(slf: &Bound<'py, Self>, order: &str) -> PyResult<Bound<'py, PyAny>> {
-        let array =
-            Storage::current_values(slf)?.call_method1(intern!(slf.py(), "flatten"), (order,))?;
-        view_or_copy(slf, array.cast::<PyUntypedArray>()?)
+        let name = intern!(slf.py(), "flatten");
+        view_or_copy(slf, &|array| array.call_method1(name, (order,)))
     }
 
     /// The only element, or the one at an index, as a number of Python.
@@ -208,8 +218,13 @@ impl Storage {
                 "the storage wraps read-only memory; numpy.sort(storage) makes a sorted copy";
             return Err(raise(slf.py(), "ReadOnlyError", message));
         }
-        Storage::current_values(slf)?.call_method1(intern!(slf.py(), "sort"), (axis, kind))?;
-        Ok(())
+        let py = slf.py();
+        let operand = Operand::of_storage(slf.clone());
+        let chosen = Chosen::among(py, "sort", &[&operand], &[])?;
+        let placed = slf.borrow().view.clone();
+        let array = chosen.library.storage(slf, &placed, Access::ReadWrite)?;
+        array.call_method1(intern!(py, "sort"), (axis, kind))?;
+        slf.borrow().settle(py, chosen.library.side())
     }
 
     /// The complex conjugate of the elements.
@@ -225,20 +240,22 @@ impl Storage {
     /// The real part of the elements, without a copy.
     #[getter]
     fn real<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let array = Storage::current_values(slf)?.getattr(intern!(slf.py(), "real"))?;
-        view_or_copy(slf, array.cast::<PyUntypedArray>()?)
+        let name = intern!(slf.py(), "real");
+        view_or_copy(slf, &|array| array.getattr(name))
     }
 
     /// The imaginary part of the elements; without a copy if they are complex.
     #[getter]
     fn imag<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let array = Storage::current_values(slf)?.getattr(intern!(slf.py(), "imag"))?;
-        view_or_copy(slf, array.cast::<PyUntypedArray>()?)
+        let name = intern!(slf.py(), "imag");
+        view_or_copy(slf, &|array| array.getattr(name))
     }
 
     /// What NumPy says of the memory: contiguity, alignment, whether it may be written to.
     #[getter]
     fn flags<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        Storage::current_values(slf)?.getattr(intern!(slf.py(), "flags"))
+        Storage::geometry(slf)?
+            .0
+            .getattr(intern!(slf.py(), "flags"))
     }
 }

@@ -20,9 +20,11 @@ use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
-pub use self::result::{fresh, is_supported};
+pub use self::call::Call;
+pub use self::reduction::axes as axes_of_call;
+pub use self::result::{Origin, with_origins};
+pub use self::table::Axis;
 
-use self::call::Call;
 use self::table::{Family, family_of};
 use super::Storage;
 
@@ -49,7 +51,7 @@ impl Storage {
 /// The result of a function of NumPy.
 fn apply<'py>(mut call: Call<'py>) -> PyResult<Bound<'py, PyAny>> {
     let Some(family) = family_of(&call.function)? else {
-        return call.run();
+        return call.run_on_host();
     };
     let out = call.out()?;
     let result = match family {
@@ -74,6 +76,6 @@ fn apply<'py>(mut call: Call<'py>) -> PyResult<Bound<'py, PyAny>> {
     match (result, out) {
         (Some(_), Some(out)) => Ok(out),
         (Some(result), None) => Ok(result),
-        (None, _) => call.run(),
+        (None, _) => call.run_on_host(),
     }
 }

@@ -3,27 +3,25 @@
 use std::collections::HashMap;
 
 use fieldstone_storage::{Dim, PerAxis};
-use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use super::call::Call;
-use super::result::{beside, fresh, is_supported};
+use crate::storage::Storage;
 use crate::storage::axes::Axes;
 use crate::storage::foreign::Foreign;
-use crate::storage::{Place, Storage, ufunc};
+use crate::storage::library::Computed;
+use crate::storage::ufunc::result::least_common_multiple;
 
 /// A product whose axes have no labels.
 pub fn unlabelled<'py>(call: &Call<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let result = call.run()?;
-    let Ok(array) = result.cast::<PyUntypedArray>() else {
+    let (result, chosen) = call.run()?;
+    let Some(computed) = Computed::of(&result)?.filter(|computed| computed.ndim() > 0) else {
         return Ok(Some(result));
     };
-    if array.ndim() == 0 || !is_supported(&array.dtype()) {
-        return Ok(Some(result));
-    }
-    let ndim = array.ndim();
-    fresh(array, beside(array, Axes::plain(ndim), 1, &Place::Host)).map(Some)
+    let axes = Axes::plain(computed.ndim());
+    let resolved = chosen.resolved(&computed, axes, 1);
+    chosen.library.result(&computed, resolved).map(Some)
 }
 
 /// What is known of the axis that a letter stands for.
@@ -35,28 +33,26 @@ struct Letter {
 
 /// `einsum("ij,jk->ik", ...)`: an axis of the result has the label and halo of those its letter stands for.
 pub fn einsum<'py>(call: &Call<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let result = call.run()?;
-    let Ok(array) = result.cast::<PyUntypedArray>() else {
+    let (result, chosen) = call.run()?;
+    let Some(computed) = Computed::of(&result)?.filter(|computed| computed.ndim() > 0) else {
         return Ok(Some(result));
     };
-    if array.ndim() == 0 || !is_supported(&array.dtype()) {
-        return Ok(Some(result));
-    }
-    let mut axes = Axes::plain(array.ndim());
-    if let Some(letters) = letters_of_result(call, array.ndim())? {
+    let mut axes = Axes::plain(computed.ndim());
+    if let Some(letters) = letters_of_result(call, computed.ndim())? {
         let dims: Option<PerAxis<Dim>> = letters.iter().map(|letter| letter.dim).collect();
         axes.dims = dims.filter(|dims| fieldstone_storage::check_dims(dims).is_ok());
         axes.halo = letters.iter().map(|letter| letter.halo).collect();
         axes.aligned_index = letters.iter().map(|letter| letter.halo.0).collect();
-        axes.limit(array.shape());
+        axes.limit(&computed.shape);
     }
     let mut alignment = 1;
     for operand in &call.positional {
         if let Ok(storage) = operand.cast::<Storage>() {
-            alignment = ufunc::result::least_common_multiple(alignment, storage.borrow().alignment);
+            alignment = least_common_multiple(alignment, storage.borrow().alignment);
         }
     }
-    fresh(array, beside(array, axes, alignment, &Place::Host)).map(Some)
+    let resolved = chosen.resolved(&computed, axes, alignment);
+    chosen.library.result(&computed, resolved).map(Some)
 }
 
 /// What the letters behind the arrow stand for; `None` without an arrow.

@@ -1,21 +1,24 @@
 //! Functions that drop the axes they run along.
 
-use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::call::Call;
-use super::result::{Origin, storages};
+use super::result::{Origin, ndim_of_result, with_origins};
 use super::table::Axis;
 use crate::array;
 use crate::storage::foreign::Foreign;
+use crate::storage::ufunc::function::Ufunc;
 use crate::storage::ufunc::reduction::{axes_given, reduce};
 
 /// `sum`, `any` and the others that are the reduction of a universal function.
 pub fn universal<'py>(call: &Call<'py>, ufunc: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = call.py();
-    if call.source().is_none() || call.positional.len() > 4 {
-        return along_all(call);
+    if call.source().is_none() {
+        return Ok(None);
+    }
+    if call.positional.len() > 4 {
+        return call.run().map(|(result, _)| Some(result));
     }
     // The order of the arguments of sum and prod; the others have no dtype.
     let has_dtype = matches!(ufunc, "add" | "multiply");
@@ -45,20 +48,13 @@ pub fn universal<'py>(call: &Call<'py>, ufunc: &str) -> PyResult<Option<Bound<'p
     if !has_dtype && matches!(ufunc, "logical_or" | "logical_and") {
         keywords.set_item("dtype", py.get_type::<pyo3::types::PyBool>())?;
     }
-    let ufunc = array::numpy(py)?.getattr(ufunc)?;
+    let ufunc = Ufunc::of(&array::numpy(py)?.getattr(ufunc)?)?;
     reduce(
         py,
         &ufunc,
         &PyTuple::new(py, &call.positional[..1])?,
         &keywords,
     )
-}
-
-fn along_all<'py>(call: &Call<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    match call.source().is_some() {
-        true => call.run().map(Some),
-        false => Ok(None),
-    }
 }
 
 /// Where functions that are asked for quantiles take the argument `axis`.
@@ -78,13 +74,9 @@ pub fn apply<'py>(
         AFTER_QUANTILES => call.argument(1, "q")?,
         _ => None,
     };
-    let result = call.run()?;
+    let (result, chosen) = call.run()?;
     let ndim = source.view.ndim();
-    let first = match result.cast::<PyTuple>() {
-        Ok(several) if !several.is_empty() => several.get_item(0)?,
-        _ => result.clone(),
-    };
-    let Ok(array) = first.cast::<PyUntypedArray>() else {
+    let Some(own) = ndim_of_result(&result)? else {
         return Ok(Some(result));
     };
     let mut origins: Vec<Origin> = (0..ndim)
@@ -97,7 +89,7 @@ pub fn apply<'py>(
         None => 0,
     };
     // Where the axes stay, they have one point.
-    if array.ndim() == ndim + extra {
+    if own == ndim + extra {
         let origin = |axis| match gone.contains(&axis) {
             true => Origin::Changed(axis),
             false => Origin::Kept(axis),
@@ -105,7 +97,7 @@ pub fn apply<'py>(
         origins = (0..ndim).map(origin).collect();
     }
     origins.splice(..0, std::iter::repeat_n(Origin::New, extra));
-    storages(result, &source, &origins).map(Some)
+    with_origins(result, &source, &origins, &chosen).map(Some)
 }
 
 /// The axes that the argument `axis` names; labels are replaced by numbers.

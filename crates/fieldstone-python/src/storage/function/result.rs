@@ -1,17 +1,16 @@
 //! Storages from the arrays that NumPy's functions make.
 
-use fieldstone_storage::Layout;
-use numpy::{PyArrayDescr, PyUntypedArray, PyUntypedArrayMethods};
+use fieldstone_storage::{Access, Layout};
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use super::call::Call;
+use super::methods::current;
 use crate::array;
 use crate::storage::axes::Axes;
 use crate::storage::foreign::Foreign;
-use crate::storage::given::follows;
-use crate::storage::parameters::check_dtype;
-use crate::storage::resolve::{Location, Resolved};
+use crate::storage::library::{Chosen, Computed};
 use crate::storage::{Place, Storage, memory};
 
 /// What an axis of a result was before.
@@ -32,86 +31,46 @@ impl Origin {
     }
 }
 
-/// A storage of what NumPy computed, or several; whatever is no array stays what it is.
+/// A storage of what was computed, or several; whatever is no array stays what it is.
 ///
 /// An array of as many axes as `origins` has entries has these, of `source`; any other has no labels.
-pub fn storages<'py>(
+pub fn with_origins<'py>(
     result: Bound<'py, PyAny>,
     source: &Foreign<'py>,
     origins: &[Origin],
+    chosen: &Chosen,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = result.py();
+    let of = |entry| with_origins(entry, source, origins, chosen);
     if let Ok(tuple) = result.cast::<PyTuple>() {
-        let entries = tuple.iter().map(|entry| storages(entry, source, origins));
-        return Ok(PyTuple::new(py, entries.collect::<PyResult<Vec<_>>>()?)?.into_any());
+        let entries = tuple.iter().map(of).collect::<PyResult<Vec<_>>>()?;
+        return Ok(PyTuple::new(py, entries)?.into_any());
     }
     if let Ok(list) = result.cast::<PyList>() {
-        let entries = list.iter().map(|entry| storages(entry, source, origins));
-        return Ok(PyList::new(py, entries.collect::<PyResult<Vec<_>>>()?)?.into_any());
+        let entries = list.iter().map(of).collect::<PyResult<Vec<_>>>()?;
+        return Ok(PyList::new(py, entries)?.into_any());
     }
-    let Ok(array) = result.cast::<PyUntypedArray>() else {
+    let Some(computed) = Computed::of(&result)?.filter(|computed| computed.ndim() > 0) else {
         return Ok(result);
     };
-    if array.ndim() == 0 || !is_supported(&array.dtype()) {
-        return Ok(result);
-    }
-    let axes = if origins.len() == array.ndim() {
-        following(source, origins, array.shape())
+    let axes = if origins.len() == computed.ndim() {
+        following(source, origins, &computed.shape)
     } else {
-        following(source, &vec![Origin::New; array.ndim()], array.shape())
+        let new = vec![Origin::New; computed.ndim()];
+        following(source, &new, &computed.shape)
     };
-    fresh(array, beside(array, axes, source.alignment, &source.place))
+    let resolved = chosen.resolved(&computed, axes, source.alignment);
+    chosen.library.result(&computed, resolved)
 }
 
-/// A storage of an array that nobody else has.
-pub fn fresh<'py>(
-    array: &Bound<'py, PyUntypedArray>,
-    resolved: Resolved<'py>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = array.py();
-    let view = array::view_of(array)?;
-    let Resolved {
-        axes, alignment, ..
-    } = &resolved;
-    let as_it_is = matches!(resolved.location, Location::Host)
-        && follows(&view, axes.layout.ranks())
-        && array::is_writeable(array)
-        && memory::is_aligned(&view, &axes.aligned_index, *alignment);
-    let storage = if as_it_is {
-        Storage {
-            view,
-            dtype: array.dtype().unbind(),
-            axes: resolved.axes,
-            alignment: resolved.alignment,
-            writeable: true,
-            keeper: Some(array.clone().into_any().unbind()),
-            place: Place::Host,
-        }
-    } else {
-        resolved.holding_array(array)?
+/// The number of axes of a result, of its first array if it has several; `None` if it has none.
+pub fn ndim_of_result(result: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
+    let first = match (result.cast::<PyTuple>(), result.cast::<PyList>()) {
+        (Ok(several), _) if !several.is_empty() => several.get_item(0)?,
+        (_, Ok(several)) if !several.is_empty() => several.get_item(0)?,
+        _ => result.clone(),
     };
-    Ok(storage.into_object(py)?.into_any())
-}
-
-/// The parameters of a storage that an array becomes beside `place`.
-pub fn beside<'py>(
-    array: &Bound<'py, PyUntypedArray>,
-    axes: Axes,
-    alignment: usize,
-    place: &Place,
-) -> Resolved<'py> {
-    Resolved {
-        shape: array.shape().into(),
-        dtype: array.dtype(),
-        axes,
-        alignment,
-        location: Location::of(place),
-    }
-}
-
-/// Whether storages may hold elements of this type.
-pub fn is_supported(dtype: &Bound<'_, PyArrayDescr>) -> bool {
-    check_dtype(dtype, "result").is_ok()
+    Ok(Computed::of(&first)?.map(|computed| computed.ndim()))
 }
 
 /// The axes of a result of `shape`.
@@ -159,44 +118,90 @@ pub fn reshaped<'py>(call: &Call<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let Some(source) = call.source() else {
         return Ok(None);
     };
-    let result = call.run()?;
-    let array = result.cast::<PyUntypedArray>()?;
-    Ok(Some(view_or_copy(source, array)?))
+    let (positional, keywords) = (&call.positional[1..], &call.keywords);
+    let reshaped = |array: &Bound<'py, PyAny>| {
+        let first = std::iter::once(array.clone());
+        let positional = first.chain(positional.iter().cloned());
+        let positional = PyTuple::new(call.py(), positional.collect::<Vec<_>>())?;
+        call.function.call(positional, Some(keywords))
+    };
+    view_or_copy(source, &reshaped).map(Some)
 }
 
-/// A view of a storage, if `array` shares its memory, else a storage of `array`.
+/// What `function` makes of a storage's array: a view of the storage, if it shares its memory, else a new one.
 pub fn view_or_copy<'py>(
     source: &Bound<'py, Storage>,
-    array: &Bound<'py, PyUntypedArray>,
+    function: &dyn Fn(&Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = source.py();
     let foreign = Foreign::of_storage(source);
-    let origins = if array.shape() == foreign.view.shape() {
-        Origin::all(array.ndim())
-    } else {
-        vec![Origin::New; array.ndim()]
+    // Whether it shares memory does not depend on which copy is current, so that none is moved to find out.
+    let (geometry, address) = Storage::geometry(source)?;
+    let result = function(&geometry)?;
+    let Some(computed) = Computed::of(&result)? else {
+        return Ok(result);
     };
-    let mut axes = following(&foreign, &origins, array.shape());
-    let view = array::view_of(array)?;
-    axes.layout = view.layout();
-    if !view.overlaps(&foreign.view) {
-        return fresh(
-            array,
-            beside(array, axes, foreign.alignment, &foreign.place),
-        );
-    }
+    let origins = if computed.shape[..] == *foreign.view.shape() {
+        Origin::all(computed.ndim())
+    } else {
+        vec![Origin::New; computed.ndim()]
+    };
+    let mut axes = following(&foreign, &origins, &computed.shape);
+    let view = match result.cast::<PyUntypedArray>() {
+        Ok(array) => {
+            let view = array::view_of(array)?;
+            axes.layout = view.layout();
+            Some(view).filter(|view| view.overlaps(&foreign.view.at_address(address, None)))
+        }
+        Err(_) => None,
+    };
+    let Some(view) = view else {
+        let (array, chosen) = current(source, "reshape")?;
+        let result = function(&array)?;
+        let Some(computed) = Computed::of(&result)? else {
+            return Ok(result);
+        };
+        let resolved = chosen.resolved(&computed, axes, foreign.alignment);
+        return chosen.library.result(&computed, resolved);
+    };
+    let array = result.cast::<PyUntypedArray>()?;
+    let offset = view.pointer().addr().wrapping_sub(address.addr());
+    let pointer = foreign.view.pointer().wrapping_add(offset);
+    let view = view.at_address(pointer, foreign.view.owner().cloned());
+    let alignment = match memory::is_aligned(&view, &axes.aligned_index, foreign.alignment) {
+        true => foreign.alignment,
+        false => 1,
+    };
     let storage = Storage {
-        alignment: if memory::is_aligned(&view, &axes.aligned_index, foreign.alignment) {
-            foreign.alignment
-        } else {
-            1
-        },
+        alignment,
         view,
         dtype: array.dtype().unbind(),
         axes,
         writeable: array::is_writeable(array),
-        keeper: Some(array.clone().into_any().unbind()),
+        keeper: foreign.keeper.map(Bound::unbind),
         place: foreign.place,
     };
     Ok(storage.into_object(py)?.into_any())
+}
+
+impl Storage {
+    /// An array of the shape and strides of a storage in memory that may be read, but may be out of date; and its address.
+    pub(super) fn geometry<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, *mut u8)> {
+        let py = slf.py();
+        let this = slf.borrow();
+        let view = match &this.place {
+            Place::Device(accelerator) => {
+                let pointer = this.view.pointer();
+                let Some(here) = accelerator.reachable(pointer) else {
+                    let array = Storage::kernel_array(slf, Access::Read)?;
+                    return Ok((array, pointer));
+                };
+                this.view.at_address(here, None)
+            }
+            _ => this.view.clone(),
+        };
+        let keep = slf.clone().into_any();
+        let array = array::array_of(&view, this.dtype.bind(py), this.writeable, keep)?;
+        Ok((array, view.pointer()))
+    }
 }

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice, PyTuple};
 
 use super::call::Call;
-use super::result::{Origin, following, view_or_copy};
+use super::result::{Origin, following, reshaped};
 use crate::array;
 use crate::storage::Storage;
 use crate::storage::axes::{Points, Taken};
@@ -226,14 +226,16 @@ pub fn broadcast<'py>(call: &Call<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         return Ok(None);
     };
     let py = call.py();
-    let result = call.run()?;
+    // NumPy reads the shape, and says what is wrong with it.
+    let Some(result) = call.facts()? else {
+        return Ok(None);
+    };
     let shape = result.cast::<PyUntypedArray>()?.shape().to_vec();
     let storage = source.borrow();
-    let foreign = Foreign::of_storage(source);
     let own = storage.view.ndim();
     let mut origins = vec![Origin::New; shape.len() - own];
     origins.extend(Origin::all(own));
-    let axes = following(&foreign, &origins, &shape);
+    let axes = following(&Foreign::of_storage(source), &origins, &shape);
     let view = storage
         .view
         .broadcast(&shape)
@@ -245,10 +247,5 @@ pub fn broadcast<'py>(call: &Call<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
 
 /// `sliding_window_view(storage, window, axis)`: a view in which windows overlap, and so is read-only.
 pub fn windows<'py>(call: &Call<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let Some(source) = call.source() else {
-        return Ok(None);
-    };
-    let result = call.run()?;
-    let windows = view_or_copy(source, result.cast::<PyUntypedArray>()?)?;
-    Ok(Some(windows))
+    reshaped(call)
 }

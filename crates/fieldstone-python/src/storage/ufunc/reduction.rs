@@ -1,75 +1,131 @@
 //! Reductions, which drop the axes they run along.
 
-use fieldstone_storage::Dim;
-use numpy::{PyUntypedArray, PyUntypedArrayMethods};
+use fieldstone_storage::{Access, Dim};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
-use super::operand::{Operand, match_condition, operands};
+use super::call::condition_of;
+use super::function::Ufunc;
+use super::operand::{Operand, Unlabelled};
+use super::shape::check_output;
 use crate::errors::raise;
-use crate::storage::axes::{Points, Taken};
-use crate::storage::foreign::Foreign;
-use crate::storage::resolve::{Location, Resolved};
+use crate::storage::function::{Origin, with_origins};
+use crate::storage::library::Chosen;
 use crate::storage::{Storage, axes};
 
 /// `ufunc.reduce`; `None` if one of the operands is to decide itself.
 pub fn reduce<'py>(
     py: Python<'py>,
-    ufunc: &Bound<'py, PyAny>,
+    ufunc: &Ufunc,
     inputs: &Bound<'py, PyTuple>,
     keywords: &Bound<'py, PyDict>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let function: String = ufunc.getattr("__name__")?.extract()?;
-    let Some(inputs) = operands(inputs.iter())? else {
+    let function = &ufunc.name;
+    let mut objects = inputs.iter();
+    let Some(Some(mut input)) = objects.next().map(Operand::of).transpose()? else {
         return Ok(None);
     };
-    let Some(Operand {
-        array: Some(source),
-        ..
-    }) = inputs.first()
-    else {
+    // NumPy's reduce takes its arguments by position, too.
+    for (name, argument) in ["axis", "dtype", "out", "keepdims", "initial", "where"]
+        .iter()
+        .zip(objects)
+    {
+        keywords.set_item(name, argument)?;
+    }
+    let Some(mut condition) = condition_of(keywords)? else {
+        return Ok(None);
+    };
+    let output = match out_of(keywords)? {
+        Some(out) => match Operand::of(out)? {
+            Some(output) => Some(output),
+            None => return Ok(None),
+        },
+        None => None,
+    };
+    let read: Vec<_> = std::iter::once(&input).chain(&condition).collect();
+    let written: Vec<_> = output.iter().collect();
+    let chosen = Chosen::among(py, function, &read, &written)?;
+    let library = &chosen.library;
+    for operand in std::iter::once(&mut input).chain(&mut condition) {
+        library.reach(py, operand)?;
+    }
+    let Some(source) = &input.array else {
         return Ok(None);
     };
     let ndim = source.view.ndim();
     let dims = source.labels(py)?;
     let gone = reduced_axes(keywords, dims, ndim)?;
     let keepdims = keywords
-        .get_item("keepdims")?
+        .get_item(intern!(py, "keepdims"))?
         .map_or(Ok(false), |keep| keep.is_truthy())?;
-    let kept = dims.map(|dims| {
-        let stays = |axis: &usize| keepdims || !gone.contains(axis);
-        (0..ndim)
-            .filter(stays)
-            .map(|axis| dims[axis])
-            .collect::<Vec<_>>()
-    });
-    if !match_condition(py, keywords, &function, dims)? {
-        return Ok(None);
+    let origins: Vec<Origin> = (0..ndim)
+        .filter(|axis| keepdims || !gone.contains(axis))
+        .map(|axis| match gone.contains(&axis) {
+            true => Origin::Changed(axis),
+            false => Origin::Kept(axis),
+        })
+        .collect();
+    let array = library.operand(&input, &source.view, Access::Read)?;
+    if let Some(condition) = &condition
+        && let Some(placed) = condition.placed(py, function, dims, Unlabelled::Last)?
+    {
+        let array = library.operand(condition, &placed, Access::Read)?;
+        keywords.set_item(intern!(py, "where"), array)?;
     }
-    let mut target = None;
-    if let Some(out) = keywords.get_item("out")? {
-        let object = out
-            .cast::<PyTuple>()
-            .map_or(Ok(out.clone()), |out| out.get_item(0))?;
-        if object.is_none() {
-            keywords.del_item("out")?;
-        } else {
-            let Some(operand) = Operand::of(object.clone())? else {
-                return Ok(None);
-            };
-            keywords.set_item("out", (operand.matched(py, &function, kept.as_deref())?,))?;
-            target = Some(object);
+    if let Some(output) = &output {
+        let kept = kept_axes(&origins);
+        let kept_dims = dims.map(|dims| kept.iter().map(|&axis| dims[axis]).collect::<Vec<_>>());
+        let kept_dims = kept_dims.as_deref();
+        let shape: Vec<usize> = kept
+            .iter()
+            .map(|&axis| match gone.contains(&axis) {
+                true => 1,
+                false => source.view.shape()[axis],
+            })
+            .collect();
+        if let Some(placed) = output.placed(py, function, kept_dims, Unlabelled::Whole)? {
+            check_output(py, function, kept_dims, &shape, &placed)?;
+            let array = library.operand(output, &placed, Access::ReadWrite)?;
+            keywords.set_item(intern!(py, "out"), (array,))?;
         }
     }
-    let array = inputs[0].matched(py, &function, dims)?;
-    let result = ufunc.getattr("reduce")?.call((array,), Some(keywords))?;
-    if target.is_some() {
-        return Ok(target);
+    let result = library
+        .function(ufunc.object.bind(py))?
+        .getattr(intern!(py, "reduce"))?
+        .call((array,), Some(keywords))?;
+    if let Some(output) = output {
+        if let Ok(storage) = output.object.cast::<Storage>() {
+            storage.borrow().settle(py, library.side())?;
+        }
+        return Ok(Some(output.object));
     }
-    let Ok(array) = result.cast::<PyUntypedArray>() else {
-        return Ok(Some(result));
+    with_origins(result, source, &origins, &chosen).map(Some)
+}
+
+fn kept_axes(origins: &[Origin]) -> Vec<usize> {
+    let axis = |origin: &Origin| match origin {
+        Origin::Kept(axis) | Origin::Changed(axis) => Some(*axis),
+        Origin::New => None,
     };
-    reduced(py, array, source, &gone, keepdims).map(|storage| Some(storage.into_any()))
+    origins.iter().filter_map(axis).collect()
+}
+
+/// The output, if one was given; the keyword goes if it says that there is none.
+fn out_of<'py>(keywords: &Bound<'py, PyDict>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let name = intern!(keywords.py(), "out");
+    let Some(out) = keywords.get_item(name)? else {
+        return Ok(None);
+    };
+    let only = match out.cast::<PyTuple>() {
+        Ok(several) => several.get_item(0)?,
+        Err(_) => out,
+    };
+    if only.is_none() {
+        keywords.del_item(name)?;
+        return Ok(None);
+    }
+    Ok(Some(only))
 }
 
 /// The axes along which to reduce; replaces labels by numbers in the keywords.
@@ -115,34 +171,4 @@ pub fn axes_given(given: &Bound<'_, PyAny>, dims: Option<&[Dim]>) -> PyResult<Ve
         Ok(several) => several.iter().map(|entry| number(&entry)).collect(),
         Err(_) => Ok(vec![number(given)?]),
     }
-}
-
-fn reduced<'py>(
-    py: Python<'py>,
-    array: &Bound<'py, PyUntypedArray>,
-    source: &Foreign<'py>,
-    gone: &[usize],
-    keepdims: bool,
-) -> PyResult<Bound<'py, Storage>> {
-    let parts: Vec<Taken> = (0..source.view.ndim())
-        .filter(|axis| keepdims || !gone.contains(axis))
-        .map(|axis| Some((axis, Points::all(source.view.shape()[axis]))))
-        .collect();
-    let mut axes = source.axes.select(&parts);
-    for &axis in gone.iter().filter(|_| keepdims) {
-        axes.halo[axis] = (0, 0);
-        axes.aligned_index[axis] = 0;
-        if let Some(origin) = &mut axes.explicit_origin {
-            origin[axis] = 0;
-        }
-    }
-    let resolved = Resolved {
-        shape: array.shape().into(),
-        dtype: array.dtype(),
-        axes,
-        alignment: source.alignment,
-        location: Location::Host,
-    };
-    let storage = resolved.holding_array(array)?;
-    storage.into_object(py)
 }

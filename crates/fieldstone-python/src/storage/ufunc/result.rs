@@ -1,114 +1,22 @@
 //! The parameters of a storage that a universal function makes.
 
 use fieldstone_storage::{Dim, Layout, PerAxis};
-use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::PyArrayDescr;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyTuple};
 
 use super::operand::Operand;
-use crate::array;
-use crate::storage::Storage;
 use crate::storage::axes::Axes;
 use crate::storage::foreign::Foreign;
-use crate::storage::function::{fresh, is_supported};
 use crate::storage::resolve::{Location, Resolved};
 
-/// The storages to compute into; `None` where NumPy has to find out itself what types and shapes they have.
-pub fn planned<'py>(
-    py: Python<'py>,
-    ufunc: &Bound<'py, PyAny>,
-    inputs: &[Operand<'py>],
-    arrays: &[Bound<'py, PyAny>],
-    dims: Option<&[Dim]>,
-) -> PyResult<Option<Vec<Bound<'py, Storage>>>> {
-    let shapes = arrays
-        .iter()
-        .filter_map(|array| array.cast::<PyUntypedArray>().ok());
-    let Some(shape) = common_shape(shapes.map(|array| array.shape())) else {
-        return Ok(None);
-    };
-    if shape.is_empty() {
-        return Ok(None);
-    }
-    let outputs: usize = ufunc.getattr("nout")?.extract()?;
-    let mut types = arrays.iter().map(type_of).collect::<PyResult<Vec<_>>>()?;
-    types.extend((0..outputs).map(|_| py.None().into_bound(py)));
-    let Ok(types) = ufunc.call_method1("resolve_dtypes", (PyTuple::new(py, types)?,)) else {
-        return Ok(None);
-    };
-    let types: Vec<Bound<'py, PyAny>> = types.extract()?;
-    let storages = types[arrays.len()..].iter().map(|dtype| {
-        let dtype = dtype.cast::<PyArrayDescr>()?;
-        if dtype.has_object() {
-            return Ok(None);
-        }
-        parameters(py, shape[..].into(), dtype.clone(), dims, inputs)?
-            .allocated(py)?
-            .into_object(py)
-            .map(Some)
-    });
-    storages.collect()
-}
-
-/// How the types of operands enter promotion: those of Python's numbers give way.
-fn type_of<'py>(operand: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    let is_weak = !operand.is_instance_of::<PyBool>()
-        && (operand.is_exact_instance_of::<PyInt>()
-            || operand.is_exact_instance_of::<PyFloat>()
-            || operand.is_exact_instance_of::<PyComplex>());
-    if is_weak {
-        return Ok(operand.get_type().into_any());
-    }
-    let numpy = array::numpy(operand.py())?;
-    numpy
-        .getattr("asarray")?
-        .call1((operand,))?
-        .getattr("dtype")
-}
-
-/// The shape that all shapes can be repeated to.
-fn common_shape<'a>(shapes: impl Iterator<Item = &'a [usize]>) -> Option<Vec<usize>> {
-    let mut common: Vec<usize> = Vec::new();
-    for shape in shapes {
-        let missing = shape.len().saturating_sub(common.len());
-        common.splice(..0, std::iter::repeat_n(1, missing));
-        let offset = common.len() - shape.len();
-        for (own, &size) in common[offset..].iter_mut().zip(shape) {
-            match (*own, size) {
-                (own, size) if own == size => {}
-                (_, 1) => {}
-                (1, _) => *own = size,
-                _ => return None,
-            }
-        }
-    }
-    Some(common)
-}
-
-/// A storage with what NumPy computed.
-pub fn as_storage<'py>(
-    py: Python<'py>,
-    result: Bound<'py, PyAny>,
-    dims: Option<&[Dim]>,
-    inputs: &[Operand<'py>],
-) -> PyResult<Bound<'py, PyAny>> {
-    let Ok(array) = result.cast::<PyUntypedArray>() else {
-        return Ok(result);
-    };
-    if !is_supported(&array.dtype()) {
-        return Ok(result);
-    }
-    let resolved = parameters(py, array.shape().into(), array.dtype(), dims, inputs)?;
-    fresh(array, resolved)
-}
-
 /// The parameters of a result, from those of the storages among the operands.
-fn parameters<'py>(
+pub fn parameters<'py>(
     py: Python<'py>,
-    shape: PerAxis<usize>,
+    shape: &[usize],
     dtype: Bound<'py, PyArrayDescr>,
     dims: Option<&[Dim]>,
     inputs: &[Operand<'py>],
+    location: Location,
 ) -> PyResult<Resolved<'py>> {
     let ndim = shape.len();
     let mut axes: Option<Axes> = None;
@@ -123,14 +31,14 @@ fn parameters<'py>(
         });
     }
     let mut axes = axes.unwrap_or_else(|| Axes::plain(ndim));
-    axes.dims = dims.map(PerAxis::from);
-    axes.limit(&shape);
+    axes.dims = dims.map(PerAxis::from_slice);
+    axes.limit(shape);
     Ok(Resolved {
-        shape,
+        shape: shape.into(),
         dtype,
         axes,
         alignment,
-        location: Location::Host,
+        location,
     })
 }
 
@@ -202,5 +110,5 @@ pub fn least_common_multiple(first: usize, second: usize) -> usize {
     while b != 0 {
         (a, b) = (b, a % b);
     }
-    first / a * second
+    (first / a).checked_mul(second).unwrap_or(first.max(second))
 }
