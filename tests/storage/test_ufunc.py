@@ -184,6 +184,136 @@ def test_truth_and_hash() -> None:
         hash(storage.ones(2))
 
 
+@given(st.lists(labelled(), min_size=2, max_size=3))
+def test_arithmetic_is_that_of_xarray(fields: list[storage.Storage]) -> None:
+    """xarray matches dims by name as well; it knows no order of its own among them."""
+    xr = pytest.importorskip("xarray")
+    arrays = [xr.DataArray(field.to_numpy(), dims=[f"d{dim}" for dim in field.dims or ()]) for field in fields]
+    first, *others = fields
+    result, expected = first, arrays[0]
+    for other, array in zip(others, arrays[1:], strict=True):
+        result, expected = result * other - 2, expected * array - 2
+    if not isinstance(result, storage.Storage):
+        assert result == expected
+        return
+    ordered = expected.transpose(*[f"d{dim}" for dim in result.dims or ()])
+    np.testing.assert_array_equal(result.to_numpy(), ordered.values)
+    assert result.dtype == ordered.dtype
+
+
+def test_arrays_of_three_axes_extend_along_space() -> None:
+    """Without labels they have the axes I, J, K where the storage has fewer."""
+    plane = storage.storage(np.arange(6.0).reshape(2, 3), dims="IJ")
+    flat, column = np.arange(6.0).reshape(2, 3, 1), np.arange(4.0).reshape(1, 1, 4)
+    for result in (plane + flat, flat + plane):
+        assert result.dims == ("I", "J")
+        np.testing.assert_array_equal(result, 2 * plane.to_numpy())
+    result = plane * column
+    assert result.dims == ("I", "J", "K")
+    np.testing.assert_array_equal(result, plane.to_numpy()[:, :, None] * column)
+    turned = plane.T + flat
+    assert turned.dims == ("J", "I")
+    np.testing.assert_array_equal(turned, 2 * plane.to_numpy().T)
+    out = np.zeros((2, 3, 4))
+    assert np.add(plane, 1, out=out) is out
+    np.testing.assert_array_equal(out, np.broadcast_to(plane.to_numpy()[:, :, None] + 1, (2, 3, 4)))
+
+
+def test_what_is_no_number_is_not_equal() -> None:
+    field = storage.zeros((2, 3), dims="IJ")
+    for other in (None, "text", b"bytes"):
+        assert not (field == other).any()
+        assert (field != other).all()
+        assert (field == other).dims == ("I", "J")
+
+
+def test_who_has_universal_functions_decides() -> None:
+    class Other:
+        def __array_ufunc__(self, *arguments: Any, **keywords: Any) -> str:
+            return "mine"
+
+    class Refuses:
+        __array_ufunc__ = None
+
+        def __radd__(self, other: Any) -> str:
+            return "reflected"
+
+    field = storage.zeros((2,), dims="I")
+    assert field + Other() == "mine"
+    assert np.add(Other(), field) == "mine"
+    assert field + Refuses() == "reflected"
+    with pytest.raises(TypeError, match="unsupported operand"):
+        field - Refuses()
+
+
+def test_accumulate_outer_at_reduceat() -> None:
+    values = np.arange(24.0).reshape(2, 3, 4)
+    field = storage.storage(values, dims="IJK", halo=(1, (0, 2), 0))
+    sums = np.add.accumulate(field, axis="K")
+    assert (sums.dims, sums.halo) == (field.dims, field.halo)
+    np.testing.assert_array_equal(sums, np.add.accumulate(values, axis=2))
+    parts = np.add.reduceat(field, [0, 2], axis="J")
+    assert (parts.dims, parts.halo) == (field.dims, ((1, 1), (0, 0), (0, 0)))
+    np.testing.assert_array_equal(parts, np.add.reduceat(values, [0, 2], axis=1))
+    row, column = storage.storage([1.0, 2.0], dims="I", halo=((1, 0),)), storage.storage([3.0, 4.0, 5.0], dims="K")
+    product = np.multiply.outer(row, column)
+    assert (product.dims, product.halo) == (("I", "K"), ((1, 0), (0, 0)))
+    np.testing.assert_array_equal(product, np.multiply.outer(row.to_numpy(), column.to_numpy()))
+    assert np.multiply.outer(row, row).dims is None
+    np.add.at(row, [0, 0, 1], 10)
+    np.testing.assert_array_equal(row, [21, 12])
+    out = np.zeros((2, 3, 4))
+    assert np.add.accumulate(field, axis=0, out=out) is out
+    np.testing.assert_array_equal(out, np.add.accumulate(values, axis=0))
+
+
+def test_products_of_matrices() -> None:
+    first, second = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
+    product = storage.storage(first, dims="IK", halo=(1, 0)) @ storage.storage(second, dims="KJ", halo=(0, (2, 1)))
+    assert (product.dims, product.halo) == (("I", "J"), ((1, 1), (2, 1)))
+    np.testing.assert_array_equal(product, first @ second)
+    np.testing.assert_array_equal(first @ storage.storage(second), first @ second)
+    np.testing.assert_array_equal(storage.storage(first) @ second, first @ second)
+    assert storage.ones(3) @ storage.ones(3) == 3
+
+
+@given(storages(dtype=np.int64, max_ndim=3), st.data())
+def test_overlapping_outputs_give_what_they_give_for_arrays(field: storage.Storage, data: st.DataObject) -> None:
+    """An output that shares memory with the inputs is written as if it did not."""
+    if not field.ndim or not field.size:
+        return
+    axis = data.draw(st.integers(0, field.ndim - 1))
+    shift = data.draw(st.integers(0, field.shape[axis] - 1))
+    size = field.shape[axis] - shift
+    lower, upper = (np.s_[:],) * axis + (np.s_[:size],), (np.s_[:],) * axis + (np.s_[shift:],)
+    reverse = (np.s_[:],) * axis + (np.s_[::-1],)
+    array = field.to_numpy().copy(order="K")
+    for target, first, second in ((lower, upper, upper), (upper, lower, upper), (upper, lower, lower)):
+        np.subtract(array[first], array[second] * 3, out=array[target])
+        np.subtract(field[first], field[second] * 3, out=field[target])
+        array[lower] += array[upper]
+        field[lower] += field[upper]
+        array += array[reverse]
+        field += field[reverse]
+        np.testing.assert_array_equal(field, array)
+
+
+def test_a_refused_call_writes_nothing() -> None:
+    out = storage.full((2, 3), 7.0, dims="IJ")
+    whole = storage.full((3,), 7, np.int32, dims="I")
+    for call in (
+        lambda: np.add(storage.ones((2, 4), dims="IJ"), 1, out=out),
+        lambda: np.add(storage.ones((2, 3), complex, dims="IJ"), 1, out=out),
+        lambda: np.add(storage.ones((2,), dims="K"), 1, out=out),
+        lambda: np.add.reduce(storage.ones((2, 4, 2), dims="IJK"), axis=2, out=out),
+        lambda: np.modf(storage.ones((3,), dims="I"), out=(whole, whole)),
+    ):
+        with pytest.raises((TypeError, ValueError)):
+            call()
+    assert (out == 7).all()
+    assert (whole == 7).all()
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -194,10 +324,45 @@ def test_truth_and_hash() -> None:
             "out: it has the axes .* but the result has an axis 'I' as well",
         ),
         (lambda field: np.add.reduce(field, axis="K"), errors.DimensionsError, "axis: the storage has no axis 'K'"),
-        (lambda field: field + storage.zeros((5, 3), dims="JI"), ValueError, "broadcast"),
-        (lambda field: field @ field, TypeError, "matmul"),
-        (lambda field: np.add.accumulate(field), TypeError, "accumulate"),
+        (
+            lambda field: field + storage.zeros((5, 3), dims="JI"),
+            errors.ShapeError,
+            "add: one operand has 4 points along J, another 5",
+        ),
+        (
+            lambda field: storage.zeros((2, 3)) * np.zeros(4),
+            errors.ShapeError,
+            r"multiply: operands of the shapes \(2, 3\) and \(4,\) cannot be broadcast to one shape",
+        ),
+        (
+            lambda field: np.add(field, 1, out=storage.zeros((3, 5), dims="IJ")),
+            errors.ShapeError,
+            "add: out has 5 points along J, the result 4",
+        ),
+        (
+            lambda field: np.add(storage.zeros((3, 4)), 1, out=np.zeros((4, 3))),
+            errors.ShapeError,
+            r"add: out has the shape \(4, 3\), the result \(3, 4\)",
+        ),
+        (
+            lambda field: np.add.reduce(field, axis=0, out=storage.zeros((3,), dims="J")),
+            errors.ShapeError,
+            "add: out has 3 points along J, the result 4",
+        ),
+        (
+            lambda field: np.clip(field, storage.zeros((5,), dims="J"), 1),
+            errors.ShapeError,
+            "clip: .* 4 .* J, another 5",
+        ),
+        (
+            lambda field: field @ storage.ones((3, 4), dims="KJ"),
+            errors.DimensionsError,
+            r"matmul: the sum is along 'J' of the axes \('I', 'J'\) and along 'K' of the axes \('K', 'J'\)",
+        ),
         (lambda field: field + "text", errors.DTypeError, "operand: elements of type .* are not supported"),
+        (lambda field: field + object(), errors.ArgumentTypeError, "operand: an object of type object is no array"),
+        (lambda field: field & 1.5, TypeError, "bitwise_and"),
+        (lambda field: field + {"I": 1}, TypeError, "operand"),
     ],
 )
 def test_wrong_operands_are_refused(call: Any, error: type[Exception], message: str) -> None:

@@ -99,7 +99,7 @@ fn product_axes<'py>(
     };
     let (left_dims, right_dims) = (left.labels(py)?, right.labels(py)?);
     if let (Some(left_dims), Some(right_dims)) = (left_dims, right_dims) {
-        let summed = right_dims.len().checked_sub(2).unwrap_or_default();
+        let summed = right_dims.len().saturating_sub(2);
         if let (Some(last), Some(first)) = (left_dims.last(), right_dims.get(summed))
             && last != first
         {
