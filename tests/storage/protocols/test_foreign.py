@@ -5,11 +5,14 @@ from __future__ import annotations
 import array
 import ctypes
 import gc
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fieldstone import errors, gtscript, storage
 from fieldstone.gtscript import PARALLEL, Field, computation, interval
@@ -263,6 +266,63 @@ def test_swapped_bytes() -> None:
         storage.as_storage(lying)
     with pytest.raises(errors.DTypeError, match="elements of type >f8"):
         NATIVE(lying, target)
+
+
+def fits(shape: tuple[int, ...], strides: tuple[int, ...], offset: int, size: int, itemsize: int) -> bool:
+    """Return whether all elements lie within a block of this size, by looking at each corner."""
+    if 0 in shape:
+        return True
+    corners = itertools.product(*[(0, length - 1) for length in shape])
+    starts = [offset + sum(i * stride for i, stride in zip(corner, strides, strict=True)) for corner in corners]
+    return min(starts) >= 0 and max(starts) + itemsize <= size
+
+
+@given(
+    shape_and_strides=st.lists(st.tuples(st.integers(0, 4), st.integers(-20, 20)), max_size=4),
+    offset=st.integers(0, 70),
+    size=st.integers(0, 80),
+    typestr=st.sampled_from(["|b1", "|i1", "<u2", "<f4", "<f8", "<c8"]),
+)
+def test_elements_are_found_where_they_are_or_refused(
+    shape_and_strides: list[tuple[int, int]], offset: int, size: int, typestr: str
+) -> None:
+    shape = tuple(length for length, _ in shape_and_strides)
+    strides = tuple(stride for _, stride in shape_and_strides)
+    dtype = np.dtype(typestr)
+    block = bytearray((7 * byte + 1) % 2 for byte in range(size))
+    entries = {"shape": shape, "strides": strides, "typestr": typestr, "data": block, "offset": offset, "version": 3}
+    value = Speaks(__array_interface__=entries)
+    if not fits(shape, strides, offset, size, dtype.itemsize):
+        with pytest.raises(errors.ArgumentValueError, match=r"outside the .* bytes of its data"):
+            storage.storage(value)
+        return
+    field = storage.storage(value)
+    assert field.shape == shape
+    if field.size:
+        expected = np.ndarray(shape, dtype, block, offset, strides)
+        np.testing.assert_array_equal(field.to_numpy(), expected)
+        np.testing.assert_array_equal(storage.as_storage(value).to_numpy(), expected)
+
+
+ANYTHING = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.binary(max_size=3)
+ENTRIES = ANYTHING | st.lists(ANYTHING, max_size=4) | st.lists(ANYTHING, max_size=4).map(tuple) | st.just(np.zeros(3))
+
+
+@given(
+    st.dictionaries(st.sampled_from(["shape", "strides", "typestr", "mask", "offset", "stream", "descr"]), ENTRIES),
+    st.sampled_from(["__array_interface__", "__gt_data_interface__", "__gt_interface__", "__cuda_array_interface__"]),
+    st.booleans(),
+)
+def test_rubbish_is_refused(rubbish: dict[str, Any], attribute: str, right: bool) -> None:
+    """Whatever the entries are, there is an error or an array within the data."""
+    entries = {**(INTERFACE if right else {}), **rubbish, "data": bytearray(200)}
+    value = Speaks(**{attribute: {None: entries} if "_gt_" in attribute else entries})
+    for use in (storage.as_storage, storage.storage):
+        try:
+            field = use(value)
+        except (ValueError, TypeError, IndexError):
+            continue
+        field.to_numpy().sum()
 
 
 MEANINGLESS = [12345, -12345, 0, 1, 2**62, -(2**63)]

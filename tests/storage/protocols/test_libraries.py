@@ -85,7 +85,9 @@ class TestNumPy:
 
 @pytest.fixture(scope="module")
 def jax() -> ModuleType:
-    return pytest.importorskip("jax")
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_platforms", "cpu")
+    return jax
 
 
 class TestJax:

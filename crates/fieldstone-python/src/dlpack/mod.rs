@@ -112,25 +112,30 @@ impl DataType {
         let kind = dtype.kind();
         let (code, _) = KINDS.into_iter().find(|(_, letter)| *letter == kind)?;
         let bits = u8::try_from(8 * dtype.itemsize()).ok()?;
-        Some(Self {
+        let found = Self {
             code,
             bits,
             lanes: 1,
-        })
-        .filter(|found| found.name().is_some())
+        };
+        found.kind().map(|_| found)
     }
 
-    /// NumPy's name of the type, where it has one.
-    pub fn name(self) -> Option<String> {
-        let (_, letter) = KINDS.into_iter().find(|(code, _)| *code == self.code)?;
-        let widths: &[u8] = match letter {
+    /// The letter by which NumPy calls the kind, if it has numbers of this kind and width.
+    fn kind(self) -> Option<u8> {
+        let (_, kind) = KINDS.into_iter().find(|(code, _)| *code == self.code)?;
+        let widths: &[u8] = match kind {
             b'f' => &[16, 32, 64],
             b'c' => &[64, 128],
             b'b' => &[8],
             _ => &[8, 16, 32, 64],
         };
-        (self.lanes == 1 && widths.contains(&self.bits))
-            .then(|| format!("{}{}", char::from(letter), self.bits / 8))
+        (self.lanes == 1 && widths.contains(&self.bits)).then_some(kind)
+    }
+
+    /// NumPy's name of the type, where it has one.
+    pub fn name(self) -> Option<String> {
+        let kind = char::from(self.kind()?);
+        Some(format!("{kind}{}", self.bits / 8))
     }
 }
 

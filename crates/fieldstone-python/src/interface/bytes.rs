@@ -3,6 +3,7 @@
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
@@ -26,6 +27,12 @@ impl<'py> Bytes<'py> {
     ///
     /// If it has none.
     pub fn of(object: &Bound<'py, PyAny>) -> PyResult<Self> {
+        let py = object.py();
+        // Most objects that are asked have none, and Python's error for that takes long to make.
+        // SAFETY: the object is alive and the interpreter attached.
+        if unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) } == 0 {
+            return Err(PyTypeError::new_err("the object has no buffer"));
+        }
         let holder = PyMemoryView::from(object)?;
         let mut buffer = MaybeUninit::<ffi::Py_buffer>::zeroed();
         // SAFETY: the interpreter fills the buffer in if it does not fail. The holder keeps the memory when it is released.
@@ -33,7 +40,7 @@ impl<'py> Bytes<'py> {
             if ffi::PyObject_GetBuffer(holder.as_ptr(), buffer.as_mut_ptr(), ffi::PyBUF_FULL_RO)
                 != 0
             {
-                return Err(PyErr::fetch(object.py()));
+                return Err(PyErr::fetch(py));
             }
             let buffer = buffer.assume_init_mut();
             let start = buffer.buf.addr();

@@ -1,8 +1,8 @@
 //! Python's buffer protocol (PEP 3118).
 
-use std::ffi::{CString, c_int, c_void};
+use std::ffi::{c_char, c_int};
 
-use fieldstone_storage::Side;
+use fieldstone_storage::{Access, PerAxis, Side, View};
 use numpy::{PyArrayDescr, PyArrayDescrMethods};
 use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
@@ -32,9 +32,9 @@ impl Storage {
 /// What a buffer points into while somebody holds it.
 struct Exported {
     pointer: *mut u8,
-    shape: Vec<ffi::Py_ssize_t>,
-    strides: Vec<ffi::Py_ssize_t>,
-    format: CString,
+    shape: PerAxis<ffi::Py_ssize_t>,
+    strides: PerAxis<ffi::Py_ssize_t>,
+    format: Format,
     itemsize: usize,
     /// Of all elements, without what lies between them.
     bytes: usize,
@@ -46,27 +46,12 @@ struct Exported {
 impl Exported {
     /// Checks that the memory is what the consumer can deal with.
     fn new(storage: &Bound<'_, Storage>, flags: c_int) -> PyResult<Self> {
+        let py = storage.py();
         let this = storage.borrow();
-        let asks = |flag: c_int| flags & flag == flag;
-        if asks(ffi::PyBUF_WRITABLE) && !this.writeable {
+        if asks(flags, ffi::PyBUF_WRITABLE) && !this.writeable {
             return Err(PyBufferError::new_err("the storage wraps read-only memory"));
         }
-        let view = &this.view;
-        let c = is_contiguous(view.shape(), view.strides(), view.itemsize());
-        let reversed =
-            |entries: &[isize]| -> Vec<isize> { entries.iter().rev().copied().collect() };
-        let shape_reversed: Vec<usize> = view.shape().iter().rev().copied().collect();
-        let fortran = is_contiguous(&shape_reversed, &reversed(view.strides()), view.itemsize());
-        let refused = if asks(ffi::PyBUF_C_CONTIGUOUS) {
-            !c
-        } else if asks(ffi::PyBUF_F_CONTIGUOUS) {
-            !fortran
-        } else if asks(ffi::PyBUF_ANY_CONTIGUOUS) {
-            !c && !fortran
-        } else {
-            !asks(ffi::PyBUF_STRIDES) && !c
-        };
-        if refused {
+        if !lies_as_asked(&this.view, flags) {
             return Err(PyBufferError::new_err(
                 "the strides of the storage are not those that were asked for",
             ));
@@ -77,16 +62,13 @@ impl Exported {
             ));
         }
         let handed = Storage::leased(storage, Side::Host)?.map(Bound::unbind);
+        let view = this.host(py, Access::Read)?;
         Ok(Self {
             _handed: handed,
             pointer: view.pointer(),
-            shape: view
-                .shape()
-                .iter()
-                .map(|&size| size as ffi::Py_ssize_t)
-                .collect(),
-            strides: view.strides().to_vec(),
-            format: format_of(this.dtype.bind(storage.py()))?,
+            shape: view.shape().iter().map(|&size| size as isize).collect(),
+            strides: PerAxis::from_slice(view.strides()),
+            format: format_of(this.dtype.bind(py)),
             itemsize: view.itemsize(),
             bytes: view.len() * view.itemsize(),
             readonly: !this.writeable,
@@ -98,38 +80,64 @@ impl Exported {
     /// `buffer` points to a `Py_buffer` that may be overwritten.
     unsafe fn fill(self, owner: Bound<'_, Storage>, buffer: *mut ffi::Py_buffer, flags: c_int) {
         let mut this = Box::new(self);
-        let asks = |flag: c_int| flags & flag == flag;
-        // SAFETY: the pointers lead into the box, which lives until the buffer is released, and to the memory, which
-        // the owner keeps alive for as long.
-        unsafe {
-            (*buffer).buf = this.pointer.cast::<c_void>();
-            (*buffer).len = this.bytes as ffi::Py_ssize_t;
-            (*buffer).readonly = c_int::from(this.readonly);
-            (*buffer).itemsize = this.itemsize as ffi::Py_ssize_t;
-            (*buffer).format = if asks(ffi::PyBUF_FORMAT) {
-                this.format.as_ptr().cast_mut()
+        // A buffer without axes has no lists, nor has one whose consumer wants none.
+        let list = |flag: c_int, entries: &mut PerAxis<ffi::Py_ssize_t>| {
+            if asks(flags, flag) && !entries.is_empty() {
+                entries.as_mut_ptr()
             } else {
                 std::ptr::null_mut()
-            };
-            (*buffer).ndim = if asks(ffi::PyBUF_ND) {
-                this.shape.len() as c_int
-            } else {
-                0
-            };
-            // A buffer without axes has no lists, nor has one whose consumer wants none.
-            let lists = |flag: c_int, entries: &mut Vec<ffi::Py_ssize_t>| {
-                if asks(flag) && !entries.is_empty() {
-                    entries.as_mut_ptr()
-                } else {
-                    std::ptr::null_mut()
-                }
-            };
-            (*buffer).shape = lists(ffi::PyBUF_ND, &mut this.shape);
-            (*buffer).strides = lists(ffi::PyBUF_STRIDES, &mut this.strides);
-            (*buffer).suboffsets = std::ptr::null_mut();
-            (*buffer).internal = Box::into_raw(this).cast();
-            (*buffer).obj = owner.into_any().into_ptr();
-        }
+            }
+        };
+        let ndim = if asks(flags, ffi::PyBUF_ND) {
+            this.shape.len() as c_int
+        } else {
+            0
+        };
+        let format = if asks(flags, ffi::PyBUF_FORMAT) {
+            this.format.as_mut_ptr()
+        } else {
+            std::ptr::null_mut()
+        };
+        let filled = ffi::Py_buffer {
+            buf: this.pointer.cast(),
+            obj: owner.into_any().into_ptr(),
+            len: this.bytes as ffi::Py_ssize_t,
+            itemsize: this.itemsize as ffi::Py_ssize_t,
+            readonly: c_int::from(this.readonly),
+            ndim,
+            format,
+            shape: list(ffi::PyBUF_ND, &mut this.shape),
+            strides: list(ffi::PyBUF_STRIDES, &mut this.strides),
+            suboffsets: std::ptr::null_mut(),
+            internal: Box::into_raw(this).cast(),
+        };
+        // SAFETY: the caller lets the buffer be overwritten. Its pointers lead into the box, which lives until it is released,
+        // and to the memory, which the owner keeps alive for as long.
+        unsafe { buffer.write(filled) };
+    }
+}
+
+fn asks(flags: c_int, flag: c_int) -> bool {
+    flags & flag == flag
+}
+
+/// Whether the strides are those that a consumer can deal with.
+fn lies_as_asked(view: &View, flags: c_int) -> bool {
+    let c = || is_contiguous(view.shape(), view.strides(), view.itemsize());
+    let fortran = || {
+        let reversed =
+            |entries: &[isize]| -> PerAxis<isize> { entries.iter().rev().copied().collect() };
+        let shape: PerAxis<usize> = view.shape().iter().rev().copied().collect();
+        is_contiguous(&shape, &reversed(view.strides()), view.itemsize())
+    };
+    if asks(flags, ffi::PyBUF_C_CONTIGUOUS) {
+        c()
+    } else if asks(flags, ffi::PyBUF_F_CONTIGUOUS) {
+        fortran()
+    } else if asks(flags, ffi::PyBUF_ANY_CONTIGUOUS) {
+        c() || fortran()
+    } else {
+        asks(flags, ffi::PyBUF_STRIDES) || c()
     }
 }
 
@@ -140,18 +148,20 @@ pub fn is_contiguous(shape: &[usize], strides: &[isize], itemsize: usize) -> boo
         if size > 1 && stride != expected {
             return shape.contains(&0);
         }
-        expected *= size.max(1) as isize;
+        expected = expected.wrapping_mul(size.max(1) as isize);
     }
     true
 }
 
-/// The element type in the language of the `struct` module.
-fn format_of(dtype: &Bound<'_, PyArrayDescr>) -> PyResult<CString> {
-    let code = char::from(dtype.char());
-    let text = if dtype.kind() == b'c' {
-        format!("Z{}", code.to_ascii_lowercase())
-    } else {
-        code.to_string()
+/// A text in the language of the `struct` module, which ends with zeros.
+type Format = [c_char; 3];
+
+/// The element type.
+fn format_of(dtype: &Bound<'_, PyArrayDescr>) -> Format {
+    let code = dtype.char();
+    let text = match dtype.kind() {
+        b'c' => [b'Z', code.to_ascii_lowercase(), 0],
+        _ => [code, 0, 0],
     };
-    Ok(CString::new(text)?)
+    text.map(|byte| byte as c_char)
 }
