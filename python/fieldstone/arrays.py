@@ -1,7 +1,8 @@
-"""Plain NumPy arrays with the layout and alignment that a backend is fastest with.
+"""Plain arrays with the layout and alignment that a backend is fastest with.
 
-For those who want no storages: the functions have the names of NumPy's and return `numpy.ndarray`. Either `backend`
-says where and how to allocate, or `alignment_size`, `device` and `layout` do; giving both is an error.
+For those who want no storages: the functions have the names of NumPy's and return `numpy.ndarray`, for a device CuPy's
+array (for a simulated one a `~fieldstone.storage.SimulatedArray`). Either `backend` says where and how to allocate, or
+`alignment_size`, `device` and `layout` do; giving both is an error.
 
 Examples
 --------
@@ -16,10 +17,10 @@ Examples
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypedDict, Unpack
 
 from fieldstone import _core
-from fieldstone.storage import Dims, Shape
+from fieldstone.storage import Dims, Place, Shape
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -50,7 +51,7 @@ class Parameters(TypedDict, total=False):
     backend : str
         Name of a preset for `alignment_size`, `device` and `layout`, which must not be given beside it.
     device : {"cpu", "gpu"}
-        Where to allocate. This version knows host memory only.
+        Where to allocate. Also ``"gpu:N"``, ``("gpu", N)``, or a `Device`.
     dims : str or sequence of str
         Labels of the axes, from which the best layout is found: ``"I"``, ``"J"``, ``"K"``, and ``"0"``, ``"1"``, ...
         for data dimensions. Fallback: I, J, K, 0, 1, ...
@@ -62,7 +63,7 @@ class Parameters(TypedDict, total=False):
     aligned_index: Sequence[SupportsIndex] | None
     alignment_size: SupportsIndex | None
     backend: str | None
-    device: Literal["cpu", "gpu"] | None
+    device: Place | None
     dims: Dims | None
     layout: Sequence[SupportsIndex] | Callable[[tuple[str, ...]], Sequence[int]] | None
 

@@ -170,6 +170,22 @@ def test_annotations_name_types():
     assert axes == {"a": "IJK", "b": "IJK", "c": "IJ", "e": "K", "g": "IJK"}
 
 
+def test_parts_of_annotations_may_be_in_brackets():
+    def definition(
+        a: Field[gtscript.DType[np.float32]],
+        b: Field[gtscript.DType[np.float32], gtscript.Axes["IJ"]],
+        c: Field[np.float32, gtscript.Axes["K"]],
+        d: Field[IJ, gtscript.DType["f4"]],
+    ):
+        with computation(FORWARD), interval(...):
+            a = b + c + d
+
+    stencil = gtscript.stencil(backend="numpy", definition=definition)
+    assert {info.dtype for info in stencil.field_info.values()} == {np.dtype(np.float32)}
+    axes = {name: "".join(info.axes) for name, info in stencil.field_info.items()}
+    assert axes == {"a": "IJK", "b": "IJ", "c": "K", "d": "IJ"}
+
+
 def test_the_text_of_a_notebook_cell_is_found():
     cell = (
         "from fieldstone import gtscript\n"

@@ -127,6 +127,7 @@ class TestUtils:
             (np.zeros((2, 3)), gtscript.Field[gtscript.IJ, float], ("I", "J")),
             (np.zeros((2, 3, 4)), gtscript.Field[float], ("I", "J", "K")),
             (np.zeros((2, 3, 4, 5)), gtscript.Field[(float, (5,))], ("I", "J", "K", "0")),
+            (np.zeros((2, 3, 5)), gtscript.Field[gtscript.IJ, (float, (5,))], ("I", "J", "0")),
             (np.zeros((2,)), gtscript.K, ("K",)),
         ],
         ids=str,

@@ -118,6 +118,14 @@ class TestKinds:
         field = storage.zeros((4, 5, 6), dims="KJI", halo=(1, 2, 3), defaults="gtcuda")
         assert (field.layout, field.alignment_size) == ((0, 1, 2), 128)
 
+    def test_presets_of_ones_own(self) -> None:
+        storage.register_preset("test: on a device", "IKJ", alignment_size=32, device="gpu")
+        field = storage.zeros((4, 5, 6), dims="IJK", defaults="test: on a device")
+        assert (type(field), field.layout, field.alignment_size) == (SoftwareManagedGPUStorage, (0, 2, 1), 32)
+        assert type(arrays.zeros((4, 5, 6), backend="test: on a device")) is SimulatedArray
+        storage.register_preset("test: on a device, by position", "F", device="gpu")
+        assert type(storage.zeros((4, 5), defaults="test: on a device, by position")) is SoftwareManagedGPUStorage
+
     def test_without_a_device(self) -> None:
         code = "from fieldstone import storage\nstorage.zeros((2,), device='gpu')"
         result = run(code, FIELDSTONE_DEVICE="cuda", CUDA_VISIBLE_DEVICES="")

@@ -155,7 +155,7 @@ class Field:
 
 def _has_data_dimensions(part: Any) -> bool:
     """Whether a part is an element type with data dimensions, such as ``(float, (3,))``."""
-    return isinstance(part, tuple) and len(part) == 2 and isinstance(part[1], tuple)
+    return isinstance(part, tuple) and len(part) == 2 and isinstance(part[1], tuple) and _as_axes(part[0]) is None
 
 
 def _as_axes(part: Any) -> Axes | None:
