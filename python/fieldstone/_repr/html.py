@@ -17,7 +17,7 @@ from fieldstone._repr.facts import Facts, facts_of
 _AXES_SHOWN = 8
 
 _CELL = "padding:1px 8px 1px 0;border:0;background:none;vertical-align:top;white-space:nowrap"
-_TABLE = "border-collapse:collapse;border:0;margin:0;font:inherit"
+_TABLE = "table-layout:auto;width:auto;border-collapse:collapse;border:0;margin:0;font:inherit"
 _HEAD = "opacity:.65;font-weight:normal"
 
 

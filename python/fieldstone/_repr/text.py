@@ -54,17 +54,18 @@ def inline(storage: Storage, max_width: int) -> str:
     facts = facts_of(storage)
     try:
         array = _core.values_at_hand(storage)
-        shown = "on device" if array is None else _outermost(array)
     except DeviceError:
-        shown = "values unknown"
-    text = f"{facts.name}: {shown}"
+        array = None
+    forms = ["on device"] if array is None else [_outermost(array, ends) for ends in (3, 2, 1)]
+    texts = [f"{facts.name}: {form}" for form in forms]
+    text = next((text for text in texts if len(text) <= max_width), texts[-1])
     return text if len(text) <= max_width else text[: max(0, max_width - 1)] + "…"
 
 
-def _outermost(array: npt.NDArray[np.generic]) -> str:
-    if array.size <= 6:
+def _outermost(array: npt.NDArray[np.generic], ends: int) -> str:
+    if array.size <= 2 * ends:
         return _words(array, range(array.size))
-    return f"{_words(array, range(3))} ... {_words(array, range(array.size - 3, array.size))}"
+    return f"{_words(array, range(ends))} ... {_words(array, range(array.size - ends, array.size))}"
 
 
 def _words(array: npt.NDArray[np.generic], places: Iterable[int]) -> str:
