@@ -234,7 +234,7 @@ impl Pair {
         self.fetch(&mut ledger, side.other(), &(0..self.bytes))
     }
 
-    /// Copies what one side is ahead in to the other; with `force` everything, whoever is ahead.
+    /// Copies to one side what the other is ahead in, or may have been written to; with `force` everything, whoever is ahead.
     ///
     /// # Errors
     /// If the device reports an error.
@@ -246,14 +246,13 @@ impl Pair {
                 false => self.transfer(&mut ledger, side, &(0..self.bytes))?,
             }
             ledger.ahead = None;
-        } else if ledger
-            .ahead
-            .as_ref()
-            .is_some_and(|(ahead, _)| *ahead != side)
-        {
-            self.fetch(&mut ledger, side, &(0..self.bytes))?;
+            return Ok(());
         }
-        Ok(())
+        self.note_leases(&mut ledger, side.other());
+        match ledger.ahead {
+            Some((ahead, _)) if ahead != side => self.fetch(&mut ledger, side, &(0..self.bytes)),
+            _ => Ok(()),
+        }
     }
 
     /// Makes both sides equal, whoever is ahead.
@@ -263,7 +262,11 @@ impl Pair {
     pub fn synchronize(&self) -> Result<(), StorageError> {
         match self.sync.ahead() {
             Some(ahead) => self.bring_to(ahead.other(), false),
-            None => Ok(()),
+            // Nobody is, unless an array is out on one side.
+            None => {
+                self.bring_to(Side::Device, false)?;
+                self.bring_to(Side::Host, false)
+            }
         }
     }
 

@@ -168,6 +168,28 @@ fn an_array_that_is_out_is_never_stale_and_no_write_through_it_lost() {
 }
 
 #[test]
+fn explicit_transfers_move_what_may_have_been_written_through_an_array_that_is_out() {
+    let (pair, view) = vectors(10);
+    let lease = pair.lease(Host, &view).unwrap();
+    for round in 1..4 {
+        pair.bring_to(Device, false).unwrap();
+        assert_eq!((pair.sync().ahead(), moved(&pair).0), (None, 2 * round - 1));
+        pair.synchronize().unwrap();
+        assert_eq!((pair.sync().ahead(), moved(&pair).0), (None, 2 * round));
+    }
+    pair.bring_to(Host, false).unwrap();
+    assert_eq!(moved(&pair), (6, 60, 0, 0));
+    drop(lease);
+    pair.synchronize().unwrap();
+    pair.synchronize().unwrap();
+    assert_eq!(moved(&pair), (7, 70, 0, 0));
+    let _lease = pair.lease(Device, &view).unwrap();
+    pair.synchronize().unwrap();
+    pair.synchronize().unwrap();
+    assert_eq!(moved(&pair), (7, 70, 2, 20));
+}
+
+#[test]
 fn bytes_between_the_elements_of_somebody_else_stay() {
     let device = Arc::new(Simulated::new(0));
     let (_, whole) = Allocation::zeroed(&Spec::packed(vec![4, 3], 1)).unwrap();
