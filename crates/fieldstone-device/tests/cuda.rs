@@ -4,6 +4,7 @@
 //! library, `driver/libcuda.c`. What a GPU does is tested in `gpu.rs`.
 #![cfg(target_os = "linux")]
 
+mod programs;
 mod promises;
 
 use std::path::{Path, PathBuf};
@@ -12,8 +13,10 @@ use std::sync::{Arc, LazyLock};
 use std::{env, fs, thread};
 
 use fieldstone_device::{
-    Accelerator, Contents, DeviceError, Kind, Simulated, Stream, accelerator, accelerators, owner,
+    Accelerator, Contents, DeviceError, Kind, Simulated, SimulatedOptions, Stream, accelerator,
+    accelerators, owner,
 };
+use proptest::test_runner::{Config, TestRunner};
 
 /// In the environment of a process that is to run the body of a test: which one.
 const BODY: &str = "TEST_ON_DOUBLE";
@@ -181,6 +184,20 @@ on_double! {
             device.synchronize(Stream::DEFAULT).unwrap();
             assert_eq!(result.pointer().read(), 1);
         }
+    }
+
+    /// The simulated device and the double follow the same documentation in different ways.
+    fn random_programs_do_what_they_do_on_a_simulated_device() {
+        let device = accelerator(0).unwrap();
+        let options = SimulatedOptions { asynchronous: true, memory: None };
+        let settings = Config { cases: 500, failure_persistence: None, ..Config::default() };
+        TestRunner::new(settings)
+            .run(&programs::programs(40), |program| {
+                let simulated = Simulated::with(0, options);
+                assert_eq!(programs::seen(device.as_ref(), &program), programs::seen(&simulated, &program));
+                Ok(())
+            })
+            .unwrap();
     }
 
     fn memory_outlives_the_last_handle_of_its_device() {

@@ -92,14 +92,12 @@ impl Event for SimulatedEvent {
     }
 
     fn hold(&self, stream: Stream) -> Result<(), DeviceError> {
+        let Some((number, _)) = self.recorded() else {
+            return Ok(());
+        };
         let mut state = self.shared.state();
-        match self.pending(&state) {
-            Some(number) => self
-                .shared
-                .submit(&mut state, stream, Task::Wait(number))
-                .map(drop),
-            None => Ok(()),
-        }
+        self.shared.submit(&mut state, stream, Task::Wait(number))?;
+        Ok(())
     }
 
     fn milliseconds_since(&self, earlier: &dyn Event) -> Result<f64, DeviceError> {

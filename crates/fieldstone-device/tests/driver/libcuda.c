@@ -100,6 +100,7 @@ struct Item {
     size_t bytes;
     struct Event *event;
     unsigned long long until;
+    bool needed;
     struct Item *next;
 };
 
@@ -437,31 +438,38 @@ static void perform(struct Item *item) {
     }
 }
 
-/* Does an item, and first what it waits for. */
-static void finish(unsigned long long number) {
-    struct Item *wanted = items;
-    while (wanted && wanted->number != number) wanted = wanted->next;
-    if (!wanted) return;
-    for (struct Item *item = items; item && item->number < number;) {
-        if (waits_for(wanted, item)) {
-            finish(item->number);
-            item = items; /* the list is another one now */
-        } else {
-            item = item->next;
+/* Marks an item and all it waits for, and what those wait for. */
+static void need(struct Item *wanted) {
+    if (wanted->needed) return;
+    wanted->needed = true;
+    for (struct Item *item = items; item != wanted; item = item->next)
+        if (waits_for(wanted, item)) need(item);
+}
+
+/* Does what is needed, in the order in which it was put. */
+static void finish_needed(void) {
+    for (struct Item **link = &items; *link;) {
+        struct Item *item = *link;
+        if (!item->needed) {
+            link = &item->next;
+            continue;
         }
+        perform(item);
+        *link = item->next;
+        free(item->staged);
+        free(item);
     }
-    perform(wanted);
-    for (struct Item **link = &items; *link; link = &(*link)->next)
-        if (*link == wanted) {
-            *link = wanted->next;
-            break;
-        }
-    free(wanted->staged);
-    free(wanted);
+}
+
+static void finish(unsigned long long number) {
+    for (struct Item *item = items; item; item = item->next)
+        if (item->number == number) need(item);
+    finish_needed();
 }
 
 static void finish_all(void) {
-    while (items) finish(items->number);
+    for (struct Item *item = items; item; item = item->next) need(item);
+    finish_needed();
 }
 
 /* A stream as a caller names it: 0 and 1 are the default one, 2 is the thread's. */
@@ -501,13 +509,10 @@ static CUresult wait_for(struct Context *context, CUstream stream) {
     struct Item queue = {0};
     CUresult code = queue_of(context, stream, &queue);
     if (code) return code;
-    for (;;) {
-        struct Item *item = items;
-        while (item && !(item->context == queue.context && (is_default(&queue) || same_queue(item, &queue))))
-            item = item->next;
-        if (!item) return queue.context->broken;
-        finish(item->number);
-    }
+    for (struct Item *item = items; item; item = item->next)
+        if (item->context == queue.context && (is_default(&queue) || same_queue(item, &queue))) need(item);
+    finish_needed();
+    return queue.context->broken;
 }
 
 /* Where the bytes of device memory are; NULL if they are none. */
