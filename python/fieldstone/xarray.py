@@ -6,8 +6,7 @@ themselves; other names are looked up in the mapping of :func:`set_dims`, then i
 Z or vertical is K.
 
 Importing this module imports xarray and gives ``DataArray`` the attribute ``__gt_data_interface__``. It need not be
-done by hand: ``import fieldstone`` does it if xarray has been imported before, else the first call of a stencil with a
-``DataArray`` does.
+done by hand: it is imported as soon as both fieldstone and xarray have been.
 """
 
 from __future__ import annotations

@@ -133,10 +133,44 @@ def test_a_file_is_read_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "imports", ["import xarray, fieldstone", "import fieldstone, xarray, fieldstone.xarray", "import fieldstone.xarray"]
+    "imports",
+    [
+        "import xarray, fieldstone",
+        "import fieldstone, xarray",
+        "import fieldstone; from xarray import DataArray",
+        "import fieldstone, xarray.core.dataarray",
+        "import fieldstone, importlib.util; importlib.util.find_spec('xarray'); import xarray",
+        "import fieldstone.xarray",
+    ],
 )
 def test_the_accessor_is_registered_by_an_import(imports: str) -> None:
     code = f"{imports}; from xarray import DataArray; DataArray([1.0], dims='I').__gt_data_interface__[None]['shape']"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_nothing_is_left_behind_by_waiting_for_xarray() -> None:
+    code = """
+import sys
+finders = list(sys.meta_path)
+import fieldstone
+assert "xarray" not in sys.modules
+import xarray
+assert sys.meta_path == finders
+assert "fieldstone.xarray" in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_without_xarray() -> None:
+    code = """
+import sys
+sys.modules["xarray"] = None
+import fieldstone
+try:
+    import xarray
+except ImportError:
+    fieldstone.storage.zeros((2,), dims="I")
+"""
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

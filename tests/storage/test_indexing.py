@@ -321,6 +321,22 @@ def test_wide_memory_is_copied_between_layouts() -> None:
         np.testing.assert_array_equal(storage.storage(field, layout=(0, 2, 1)).to_numpy(), values)
 
 
+def test_assignment_is_a_function_with_an_output() -> None:
+    """What is assigned is matched and repeated as `numpy.positive` does into ``out``."""
+    assigned, computed = (storage.zeros((4, 6, 3), dims="IJK", layout=(1, 2, 0)) for _ in range(2))
+    level = storage.storage(np.arange(8.0).reshape(2, 4), dims="JI")
+    assigned[:, 3:5, 0] = level
+    np.positive(level, out=computed[:, 3:5, 0])
+    np.testing.assert_array_equal(assigned.to_numpy(), computed.to_numpy())
+    np.testing.assert_array_equal(assigned.to_numpy()[:, 3:5, 0], np.arange(8.0).reshape(2, 4).T)
+    for target in (assigned, computed):
+        target[...] = 0
+    column = storage.storage(np.arange(3.0), dims="K")
+    assigned[1:, ::2] = column
+    np.positive(column, out=computed[1:, ::2])
+    np.testing.assert_array_equal(assigned.to_numpy(), computed.to_numpy())
+
+
 def test_xarray_values() -> None:
     """Stored along their labels; where the storage has none, by position, whatever their dims are called."""
     values = np.arange(6.0).reshape(3, 2)
