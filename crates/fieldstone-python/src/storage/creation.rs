@@ -201,6 +201,13 @@ pub(super) fn new<'py>(
     fill_value: Option<&Bound<'py, PyAny>>,
     keywords: &Bound<'py, PyDict>,
 ) -> PyResult<Storage> {
+    if keywords.is_empty()
+        && let (Some(shape), None) = (shape, like)
+    {
+        let element = dtype.map(element).transpose()?;
+        let resolved = Resolved::plain(py, parameters::shape(shape)?, element)?;
+        return filled(py, resolved, fill_value);
+    }
     let mut parameters = Parameters::read(py, accepted, keywords)?;
     if let Some(shape) = shape {
         parameters.shape = Some(parameters::shape(shape)?);
@@ -221,7 +228,16 @@ pub(super) fn new<'py>(
     }
     let element = dtype.map(element).transpose()?;
     let resolved = resolve(py, &parameters, element, template.as_ref())?;
-    let bytes = fill_value
+    filled(py, resolved, fill_value)
+}
+
+/// A new storage, all elements the same or undefined.
+fn filled<'py>(
+    py: Python<'py>,
+    resolved: Resolved<'py>,
+    value: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Storage> {
+    let bytes = value
         .map(|value| memory::element_of(value, &resolved.dtype, "fill_value"))
         .transpose()?;
     allocated(

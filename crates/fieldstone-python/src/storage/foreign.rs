@@ -5,12 +5,12 @@ use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::Storage;
 use super::assign::Elements;
 use super::axes::{self, Axes};
 use super::device_array::SimulatedArray;
 use super::parameters::check_dtype;
 use super::place::Place;
+use super::{Storage, memory};
 use crate::errors::raise;
 use crate::interface::{self, Found, Memory, Purpose, Request, is_data_array, type_name};
 
@@ -91,6 +91,20 @@ impl<'py> Foreign<'py> {
         match &self.unknown_dims {
             Some(error) => Err(error.clone_ref(py)),
             None => Ok(self.axes.dims.as_deref()),
+        }
+    }
+
+    /// The storage around this memory, of which nothing else is said.
+    pub fn wrapped(self) -> Storage {
+        let aligned = memory::is_aligned(&self.view, &self.axes.aligned_index, self.alignment);
+        Storage {
+            view: self.view,
+            dtype: self.dtype.unbind(),
+            axes: self.axes,
+            alignment: if aligned { self.alignment } else { 1 },
+            writeable: self.writeable,
+            keeper: self.keeper.map(Bound::unbind),
+            place: self.place,
         }
     }
 

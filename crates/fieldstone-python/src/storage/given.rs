@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fieldstone_storage::{Side, View};
-use numpy::PyArrayDescrMethods;
+use numpy::{PyArrayDescrMethods, PyUntypedArray};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -80,6 +80,9 @@ impl<'py> Given<'_, 'py> {
     }
 
     fn wrapped(&self, py: Python<'py>, state: Option<Py<SyncState>>) -> PyResult<Storage> {
+        if let Some(source) = self.data_alone().filter(|_| state.is_none()) {
+            return Ok(source?.wrapped());
+        }
         let mut parameters = Parameters::read(py, self.accepted, self.keywords)?;
         let (data, beside) = self.read(&mut parameters, Purpose::Wrap)?;
         let (name, source, beside) = match (data, beside) {
@@ -93,6 +96,14 @@ impl<'py> Given<'_, 'py> {
             return Err(meaningless(py, "the storage has one buffer"));
         }
         wrapping::storage(py, name, source, beside, state, resolved, alignment)
+    }
+
+    /// An array or a storage that nothing is said of.
+    fn data_alone(&self) -> Option<PyResult<Foreign<'py>>> {
+        let data = self.data?;
+        let alone = self.keywords.is_empty() && self.device_data.is_none() && self.dtype.is_none();
+        let known = data.is_instance_of::<Storage>() || data.cast_exact::<PyUntypedArray>().is_ok();
+        (alone && known).then(|| Foreign::of(data, "data", None, Purpose::Wrap))
     }
 
     /// The memory of the data and that of the data on a device, which says that a device copy is wanted.

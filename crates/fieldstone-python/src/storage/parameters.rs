@@ -561,18 +561,14 @@ pub struct Element<'py> {
 /// Reads a dtype: anything `numpy.dtype` takes that is a number or a boolean in the machine's byte order.
 pub fn element<'py>(value: &Bound<'py, PyAny>) -> PyResult<Element<'py>> {
     let py = value.py();
-    let dtype = array::numpy(py)?
-        .getattr("dtype")?
-        .call1((value,))
-        .map_err(|error| {
-            let message = format!(
-                "dtype: {} is no element type; {}",
-                shown(value),
-                error.value(py)
-            );
-            raise(py, "DTypeError", message)
-        })?;
-    let dtype = dtype.cast_into::<PyArrayDescr>()?;
+    let dtype = PyArrayDescr::new(py, value).map_err(|error| {
+        let message = format!(
+            "dtype: {} is no element type; {}",
+            shown(value),
+            error.value(py)
+        );
+        raise(py, "DTypeError", message)
+    })?;
     let element = Element {
         data_shape: dtype.shape().into(),
         dtype: dtype.base(),

@@ -50,6 +50,31 @@ impl Location {
     }
 }
 
+impl<'py> Resolved<'py> {
+    /// What a shape and a type say where nothing else is said.
+    pub fn plain(
+        py: Python<'py>,
+        mut shape: PerAxis<usize>,
+        element: Option<Element<'py>>,
+    ) -> PyResult<Self> {
+        let dtype = match element {
+            Some(element) => {
+                shape.extend_from_slice(&element.data_shape);
+                element.dtype
+            }
+            None => dtype::<f64>(py),
+        };
+        check_axes(py, &shape)?;
+        Ok(Self {
+            axes: Axes::plain(shape.len()),
+            shape,
+            dtype,
+            alignment: 1,
+            location: Location::Host,
+        })
+    }
+}
+
 /// Looks up each parameter; `template` is the data a storage is made from or like.
 pub fn resolve<'py>(
     py: Python<'py>,
@@ -237,6 +262,12 @@ fn resolve_shape(
         }
     };
     shape.extend_from_slice(data_shape);
+    check_axes(py, &shape)?;
+    Ok(shape)
+}
+
+/// Refuses more axes than arrays can have.
+fn check_axes(py: Python<'_>, shape: &[usize]) -> PyResult<()> {
     if shape.len() > MOST_AXES {
         let message = format!(
             "shape: it has {} axes; NumPy's arrays have {MOST_AXES} at most",
@@ -244,7 +275,7 @@ fn resolve_shape(
         );
         return Err(raise(py, "ShapeError", message));
     }
-    Ok(shape)
+    Ok(())
 }
 
 fn resolve_dims(
