@@ -14,6 +14,7 @@ use pyo3::types::PyString;
 use super::axes::Axes;
 use super::device_array::{cupy, cupy_array};
 use super::foreign::Foreign;
+use super::memory;
 use super::place::Place;
 use super::resolve::{Location, Resolved};
 use super::ufunc::operand::Operand;
@@ -213,12 +214,19 @@ impl Library {
         }
     }
 
-    /// Copies an operand that is in host memory only to the device, if the library computes there.
+    /// Copies an operand that is in host memory only to the device, if the library computes there; one element goes as a
+    /// number.
     pub fn reach<'py>(&self, py: Python<'py>, operand: &mut Operand<'py>) -> PyResult<()> {
         let (Self::Device(accelerator), Some(foreign)) = (self, &operand.array) else {
             return Ok(());
         };
         if foreign.place.has(Side::Device) {
+            return Ok(());
+        }
+        if foreign.view.ndim() == 0 {
+            // SAFETY: the address of the only element, in host memory that the operand keeps alive.
+            operand.object = unsafe { memory::scalar_at(foreign.view.pointer(), &foreign.dtype)? };
+            operand.array = None;
             return Ok(());
         }
         let resolved = Resolved {

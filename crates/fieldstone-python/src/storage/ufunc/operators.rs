@@ -14,8 +14,8 @@ use super::gufunc;
 use super::operand::Operand;
 use super::result;
 use crate::array;
+use crate::storage::Storage;
 use crate::storage::library::{Chosen, Computed};
-use crate::storage::{Storage, resolve::Location};
 
 /// Declares the functions of operators.
 macro_rules! operators {
@@ -437,6 +437,7 @@ fn compared_to_no_number<'py>(
     let Some(computed) = Computed::of(&compared)? else {
         return Ok(compared);
     };
+    let chosen = Chosen::among(py, NAMES[operator as usize], &[&operand], &[])?;
     let dims = storage.borrow().dims().map(<[_]>::to_vec);
     let resolved = result::parameters(
         py,
@@ -444,7 +445,7 @@ fn compared_to_no_number<'py>(
         computed.dtype.clone(),
         dims.as_deref(),
         &[operand],
-        Location::Host,
+        chosen.location,
     )?;
-    Chosen::HOST.library.result(&computed, resolved)
+    chosen.library.result(&computed, resolved)
 }
