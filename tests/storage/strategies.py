@@ -60,3 +60,38 @@ def basic_keys(draw: st.DrawFn, shape: tuple[int, ...], *, new_axes: bool) -> An
         for _ in range(draw(st.integers(0, 2))):
             entries.insert(draw(st.integers(0, len(entries))), None)
     return tuple(entries) if len(entries) != 1 or draw(st.booleans()) else entries[0]
+
+
+@st.composite
+def advanced_keys(draw: st.DrawFn, shape: tuple[int, ...]) -> list[Any]:
+    """Draw masks of one or more axes, arrays of indices that go together, slices, an ellipsis, and new axes."""
+    together = draw(st.sampled_from([(), (1,), (3,), (2, 3), (2, 1)]))
+    entries: list[Any] = []
+    axis = 0
+    while axis < len(shape) and draw(st.integers(0, 4)):
+        size = shape[axis]
+        kind = draw(st.sampled_from(["mask", "wide mask", "indices", "slice", "integer"]))
+        if kind == "wide mask" and axis + 1 < len(shape):
+            entries.append(np.array(draw(st.lists(st.booleans(), min_size=2, max_size=9))))
+            entries[-1] = np.resize(entries[-1], shape[axis : axis + 2])
+            axis += 1
+        elif kind in ("mask", "wide mask"):
+            entries.append(np.array(draw(st.lists(st.booleans(), min_size=size, max_size=size)), bool))
+        elif kind == "indices" and size:
+            flat = draw(st.lists(st.integers(-size, size - 1), min_size=6, max_size=6))
+            dtype = draw(st.sampled_from([np.int8, np.int32, np.int64]))
+            entries.append(np.resize(np.array(flat, dtype), together))
+        elif kind == "integer" and size:
+            entries.append(draw(st.integers(-size, size - 1)))
+        else:
+            entries.append(draw(slices(size)))
+        axis += 1
+    if draw(st.booleans()):
+        entries.insert(draw(st.integers(0, len(entries))), ...)
+    if draw(st.booleans()):
+        entries.insert(draw(st.integers(0, len(entries))), None)
+    return entries
+
+
+def is_array(entry: Any) -> bool:
+    return isinstance(entry, np.ndarray)

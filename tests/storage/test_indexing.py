@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fieldstone import errors, storage
 from fieldstone.storage import CPUStorage
 
-from .strategies import basic_keys, slices, storages
+from .strategies import advanced_keys, basic_keys, is_array, slices, storages
 
 
 @given(st.data())
@@ -152,41 +152,6 @@ KINDS = {
 }
 
 
-@st.composite
-def advanced_keys(draw: st.DrawFn, shape: tuple[int, ...]) -> list[Any]:
-    """Draw masks of one or more axes, arrays of indices that go together, slices, an ellipsis, and new axes."""
-    together = draw(st.sampled_from([(), (1,), (3,), (2, 3), (2, 1)]))
-    entries: list[Any] = []
-    axis = 0
-    while axis < len(shape) and draw(st.integers(0, 4)):
-        size = shape[axis]
-        kind = draw(st.sampled_from(["mask", "wide mask", "indices", "slice", "integer"]))
-        if kind == "wide mask" and axis + 1 < len(shape):
-            entries.append(np.array(draw(st.lists(st.booleans(), min_size=2, max_size=9))))
-            entries[-1] = np.resize(entries[-1], shape[axis : axis + 2])
-            axis += 1
-        elif kind in ("mask", "wide mask"):
-            entries.append(np.array(draw(st.lists(st.booleans(), min_size=size, max_size=size)), bool))
-        elif kind == "indices" and size:
-            flat = draw(st.lists(st.integers(-size, size - 1), min_size=6, max_size=6))
-            dtype = draw(st.sampled_from([np.int8, np.int32, np.int64]))
-            entries.append(np.resize(np.array(flat, dtype), together))
-        elif kind == "integer" and size:
-            entries.append(draw(st.integers(-size, size - 1)))
-        else:
-            entries.append(draw(slices(size)))
-        axis += 1
-    if draw(st.booleans()):
-        entries.insert(draw(st.integers(0, len(entries))), ...)
-    if draw(st.booleans()):
-        entries.insert(draw(st.integers(0, len(entries))), None)
-    return entries
-
-
-def is_array(entry: Any) -> bool:
-    return isinstance(entry, np.ndarray)
-
-
 @given(st.data())
 def test_advanced_keys_give_the_arrays_numpy_gives(data: st.DataObject) -> None:
     field = data.draw(storages())
@@ -220,7 +185,7 @@ def test_what_advanced_keys_select_is_stored_as_numpy_stores_it(data: st.DataObj
         selected = expected[tuple(entries)]
     except IndexError:
         return
-    value: Any = np.arange(selected.size, dtype=np.float32).reshape(selected.shape) + 100
+    value = np.arange(100, 100 + selected.size, dtype=np.float32).reshape(selected.shape)
     if data.draw(st.booleans()):
         value = value.reshape(-1)[:1].reshape((1,) * selected.ndim) if selected.size else value
     expected[tuple(entries)] = value

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import fieldstone
 from fieldstone import arrays, errors, storage, utils
@@ -23,6 +25,8 @@ from fieldstone.storage import (
     Storage,
     SyncState,
 )
+
+from .strategies import advanced_keys, basic_keys, storages
 
 VALUES = np.arange(24.0).reshape(2, 3, 4)
 
@@ -195,12 +199,12 @@ class TestWrapping:
     @pytest.mark.parametrize("state", ["SYNC_CLEAN", "SYNC_HOST_DIRTY", "SYNC_DEVICE_DIRTY"])
     def test_sync_state_says_which_is_current(self, state: str) -> None:
         host, device = VALUES.copy(), made(GPUStorage, VALUES + 100)
-        for given in (getattr(SyncState, state), SyncState(getattr(SyncState, state))):
+        for said in (getattr(SyncState, state), SyncState(getattr(SyncState, state))):
             expected = VALUES + 100 if state == "SYNC_DEVICE_DIRTY" else VALUES
-            copied = storage.storage(host, device, sync_state=given)
+            copied = storage.storage(host, device, sync_state=said)
             assert type(copied) is SoftwareManagedGPUStorage
             np.testing.assert_array_equal(copied.to_numpy(), expected)
-            field = storage.as_storage(host.copy(), device.copy(), sync_state=given)
+            field = storage.as_storage(host.copy(), device.copy(), sync_state=said)
             assert field.sync_state.state == getattr(SyncState, state)
             np.testing.assert_array_equal(field.to_numpy(), expected)
 
@@ -219,8 +223,8 @@ class TestWrapping:
         assert field.__array_interface__["data"] == host.__array_interface__["data"]
         np.testing.assert_array_equal(field.to_cupy().get(), VALUES)
         device = made(GPUStorage)
-        for given in ({"data": device}, {"device_data": device}, {"data": device.to_cupy()}):
-            field = storage.as_storage(**given)
+        for buffers in ({"data": device}, {"device_data": device}, {"data": device.to_cupy()}):
+            field = storage.as_storage(**buffers)
             assert type(field) is GPUStorage
             assert field.__cuda_array_interface__["data"] == device.__cuda_array_interface__["data"]
 
@@ -480,6 +484,30 @@ class TestMethods:
             np.testing.assert_array_equal(part.get() if isinstance(part, SimulatedArray) else part, expected)
 
     @every_kind
+    @settings(max_examples=50)
+    @given(data=st.data())
+    def test_every_key_selects_what_it_selects_of_an_array(self, kind: type[Storage], data: st.DataObject) -> None:
+        """Reading and writing, by integers and slices, by arrays and masks."""
+        array = data.draw(storages(dtype=np.float64)).to_numpy().copy()
+        entries = data.draw(advanced_keys(array.shape) | basic_keys(array.shape, new_axes=True).map(as_tuple))
+        key = tuple(entries)
+        try:
+            expected = array[key]
+        except IndexError:  # masks that select different numbers of points
+            return
+        field = made(kind, array)
+        part = field[key]
+        if isinstance(part, Storage):
+            assert type(part) is kind
+            part = values_of(part)
+        np.testing.assert_array_equal(part.get() if isinstance(part, SimulatedArray) else part, expected)
+        value = np.arange(np.size(expected), dtype=np.float64).reshape(np.shape(expected)) + 100
+        value_kind = data.draw(st.sampled_from([None, *KINDS]))
+        array[key] = value
+        field[key] = value if value_kind is None else made(value_kind, value)
+        np.testing.assert_array_equal(values_of(field), array)
+
+    @every_kind
     @pytest.mark.parametrize("value_kind", [None, *KINDS])
     def test_assignment(self, kind: type[Storage], value_kind: type[Storage] | None) -> None:
         for key in ((1, 2, 3), (0,), (slice(None, None, -1), 1), (..., slice(1, 3)), ([1, 0], 2), (VALUES > 3,)):
@@ -529,6 +557,10 @@ class TestMethods:
 
 def is_array(entry: Any) -> bool:
     return isinstance(entry, np.ndarray | list)
+
+
+def as_tuple(key: Any) -> tuple[Any, ...]:
+    return key if isinstance(key, tuple) else (key,)
 
 
 class TestTwoCopies:
