@@ -293,6 +293,16 @@ class TestPickle:
             assert b"DeviceError: device: there is no" in done.stderr, done.stderr
 
 
+def test_a_copy_is_only_read(gpu: fieldstone.Device) -> None:
+    field = made("pair")
+    field.synchronize()
+    gpu.transfers.reset()
+    for array in (field.__array__(copy=True), field.__array__(np.float32)):
+        np.testing.assert_array_equal(array, VALUES)
+    field.synchronize()
+    assert (gpu.transfers.uploads, gpu.transfers.downloads) == (0, 0)
+
+
 def test_buffers_of_pairs_are_leases() -> None:
     field = made("pair")
     view = memoryview(field).cast("B").cast("d")

@@ -71,20 +71,26 @@ impl Storage {
         if dtype.is_none() && copy.is_none() && !slf.borrow().place().has(Side::Host) {
             return Self::exported_on_device(slf);
         }
-        let array = Self::exported(slf)?;
-        if dtype.is_none() && copy != Some(true) {
-            return Ok(array);
-        }
         let wanted = dtype
             .map(|dtype| PyArrayDescr::new(py, dtype))
             .transpose()?;
-        if let (Some(wanted), Some(false)) = (&wanted, copy)
-            && !wanted.is_equiv_to(slf.borrow().dtype.bind(py))
-        {
+        let converts = wanted
+            .as_ref()
+            .is_some_and(|wanted| !wanted.is_equiv_to(slf.borrow().dtype.bind(py)));
+        if let (Some(wanted), true, Some(false)) = (&wanted, converts, copy) {
             return Err(PyValueError::new_err(format!(
                 "copy=False: elements of type {} cannot be seen as {wanted} without a copy",
                 slf.borrow().dtype.bind(py)
             )));
+        }
+        // Nobody can write through a copy.
+        let array = if converts || copy == Some(true) {
+            Self::array(slf, Access::Read)?
+        } else {
+            Self::exported(slf)?
+        };
+        if wanted.is_none() && copy != Some(true) {
+            return Ok(array);
         }
         let keywords = PyDict::new(py);
         keywords.set_item(intern!(py, "copy"), copy)?;
@@ -126,6 +132,7 @@ impl Storage {
     /// error that is no `AttributeError`, after which it would go on asking.
     #[getter(__array_struct__)]
     fn array_struct<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        // Of a storage on a device only, NumPy learns here that there is no host memory: it would not ask `__array__` well.
         Self::exported(slf)?.getattr(intern!(slf.py(), "__array_struct__"))
     }
 }
