@@ -79,6 +79,26 @@ print(gpu.transfers)
     assert printed == "Transfers(uploads=1, uploaded_bytes=800, downloads=0, downloaded_bytes=0)"
 
 
+def test_reprs_name_the_gpu_and_move_nothing(double: Path) -> None:
+    code = """
+gpu = fieldstone.devices()[1]
+for managed in ("gt4py", False, "cuda"):
+    field = storage.full((2,), 5.0, device="gpu", managed=managed)
+    gpu.transfers.reset()
+    print(repr(field))
+    assert gpu.name in field._repr_html_()
+    assert gpu.transfers.uploads == gpu.transfers.downloads == 0
+"""
+    assert run(double, code).splitlines()[:6] == [
+        "<SoftwareManagedGPUStorage (2) float64; host and GPU 0 (Double of a GPU 0), host newer>",
+        "[5. 5.]",
+        "<GPUStorage (2) float64; on GPU 0 (Double of a GPU 0)>",
+        "values on GPU 0 (Double of a GPU 0); storage(field, device='cpu') copies them to the host",
+        "<CUDAManagedGPUStorage (2) float64; host and GPU 0 (Double of a GPU 0), moved by the driver>",
+        "[5. 5.]",
+    ]
+
+
 def test_storages_may_be_alive_when_the_process_ends(double: Path) -> None:
     run(double, "field = storage.zeros((10, 10), device='gpu'); field.host_to_device()")
 
@@ -107,6 +127,29 @@ except errors.DeviceError as error:
     printed = run(double, code, DOUBLE_FAULT="1").splitlines()[0]
     assert "CUDA_ERROR_ILLEGAL_ADDRESS (700)" in printed
     assert "has to be started anew" in printed
+
+
+def test_storages_on_a_device_with_a_fault_can_be_looked_at(double: Path) -> None:
+    code = """
+shared = storage.full((2,), 5.0, device="gpu", managed="cuda")
+alone = storage.empty((2,), device="gpu", managed=False)
+other = storage.storage(np.ones(10), device="gpu", managed="gt4py")
+try:
+    other.host_to_device()
+    fieldstone.devices()[1].synchronize()
+except errors.DeviceError:
+    pass
+print(str(shared))
+print(shared._repr_inline_(70))
+assert "values unknown: " in shared._repr_html_()
+with storage.set_repr(range=True):
+    print(repr(alone).splitlines()[0])
+"""
+    values, line, facts = run(double, code, DOUBLE_FAULT="1").splitlines()[:3]
+    assert values.startswith("values unknown: ")
+    assert "CUDA_ERROR_ILLEGAL_ADDRESS (700)" in values
+    assert line == "CUDAManagedGPUStorage: on device"
+    assert "; range unknown: " in facts
 
 
 @pytest.mark.parametrize(
