@@ -244,7 +244,7 @@ pub trait Accelerator: Any + Device {
 
     /// Where this process reaches the byte at an address of the device: for a simulated one, whose kernels run here.
     ///
-    /// What is there is what the work done so far has left: synchronise first.
+    /// A kernel that runs now comes after all work that was given to the device before, as it would in the default stream.
     fn reachable(&self, pointer: *mut u8) -> Option<*mut u8>;
 
     /// Whether an address lies in memory of this device, or in managed memory that it allocated.

@@ -136,6 +136,20 @@ fn whoever_does_not_wait_finds_old_data() {
 }
 
 #[test]
+fn a_kernel_comes_after_the_work_before_it() {
+    let device = asynchronous();
+    let block = device.allocate(8, 1, Contents::Zeroed).unwrap();
+    // SAFETY: the block is that long, and nobody else accesses it.
+    unsafe {
+        device.fill(block.pointer(), 1, 8, Stream::DEFAULT).unwrap();
+        let here = device.reachable(block.pointer()).unwrap();
+        assert_eq!(here.read(), 1);
+        here.write(2);
+    }
+    assert_eq!(download(&device, block.pointer(), 2), Ok(vec![2, 1]));
+}
+
+#[test]
 fn streams_that_do_not_wait_for_one_another_are_not_in_order() {
     let device = asynchronous();
     let block = device.allocate(8, 1, Contents::Zeroed).unwrap();

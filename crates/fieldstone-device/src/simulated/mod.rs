@@ -367,7 +367,13 @@ impl Accelerator for Simulated {
     }
 
     fn reachable(&self, pointer: *mut u8) -> Option<*mut u8> {
-        self.owns(pointer).then(|| unmarked(pointer))
+        let mut state = self.shared.state();
+        if !state.blocks.holds(pointer.addr(), 1) {
+            return None;
+        }
+        // A kernel comes after what was put into its stream before it.
+        state.work.run_all();
+        Some(unmarked(pointer))
     }
 
     fn owns(&self, pointer: *const u8) -> bool {
