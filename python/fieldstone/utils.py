@@ -69,12 +69,12 @@ def as_cupy(data: Any) -> Any:
     return _core.wrap_on_device(_known(data)).to_cupy()
 
 
-def get_dims(data: Any, annotation: Any = None) -> tuple[str, ...] | None:
+def get_dims(storage: Any, annotation: Any = None) -> tuple[str, ...] | None:
     """Return the labels of the axes of an array, in index order.
 
     Parameters
     ----------
-    data : array, storage, or object of the data interface
+    storage : array, storage, or object of the data interface
         Looked up first: the ``dims`` of its data interface, its ``__gt_dims__``, its ``dims``.
     annotation : optional
         Looked up second: the labels of a field annotation, or an object that has them as ``dims`` or ``axes``.
@@ -89,15 +89,15 @@ def get_dims(data: Any, annotation: Any = None) -> tuple[str, ...] | None:
     fieldstone.errors.DimensionsError
         If the annotation has other labels than a field can have, or not one for each axis.
     """
-    field = _core.describe_field(data, None, "data")
+    field = _core.describe_field(storage, None, "storage")
     dims: tuple[str, ...] | None = field["dims"]
     if dims is not None or annotation is None:
         return dims
     labels = _labels_of(annotation)
     if len(labels) != len(field["shape"]):
         raise DimensionsError(
-            f"annotation: {labels} has {len(labels)} labels, but the data has {len(field['shape'])} axes; "
-            "give an annotation with one label per axis, or data that says what its axes are"
+            f"annotation: {labels} has {len(labels)} labels, but the storage has {len(field['shape'])} axes; "
+            "give an annotation with one label per axis, or a storage that says what its axes are"
         )
     return labels
 

@@ -554,7 +554,7 @@ UTILS: list[Case] = [
     (
         lambda: utils.get_dims([1, 2]),
         errors.ArgumentTypeError,
-        r"'data' is \[1, 2\] \(of type list\), expected an array",
+        r"'storage' is \[1, 2\] \(of type list\), expected",
     ),
     (lambda: utils.get_origin(None), errors.ArgumentTypeError, "'data' is None, expected an array"),
     (lambda: utils.get_dims(np.zeros(2), 3), errors.ArgumentTypeError, "annotation: expected labels such as .*, got 3"),
@@ -566,7 +566,7 @@ UTILS: list[Case] = [
     (
         lambda: utils.get_dims(np.zeros((2, 3, 4)), "IJ"),
         errors.DimensionsError,
-        r"annotation: \('I', 'J'\) has 2 labels, but the data has 3 axes; give an annotation with one label per axis",
+        r"annotation: \('I', 'J'\) has 2 labels, but the storage has 3 axes; give an annotation with one label",
     ),
 ]
 
