@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benches import diffusion, machine, storages, threads
+from benches import bandwidth, diffusion, machine, storages, threads
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -33,6 +33,8 @@ def main() -> None:
     parser.add_argument("--output", type=Path, help="where the figures go (default benches/results/)")
     arguments = parser.parse_args()
 
+    if arguments.what == "storages":
+        bandwidth.let_threads_rest()
     threads.limit(arguments.threads)
     described = machine.describe() | {"threads": str(arguments.threads)}
     print(", ".join(f"{key} {value}" for key, value in described.items()), end="\n\n")

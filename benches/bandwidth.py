@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 import time
 from collections.abc import Callable, Iterator
 
@@ -14,6 +15,11 @@ from benches.measure import PAUSE, WARM_UP
 
 # Blocks from this size on may be faster with stores past the caches (bytes).
 LARGE = 256 << 10
+
+
+def let_threads_rest() -> None:
+    """Keep idle threads of OpenMP from spinning for long; to be called before anything that uses it is loaded."""
+    os.environ.setdefault("GOMP_SPINCOUNT", "100000")
 
 
 @functools.cache

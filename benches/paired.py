@@ -64,7 +64,7 @@ def measure(contenders: Mapping[str, Callable[[int], float]], rounds: int) -> Ro
     times: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):
         for name, contender in contenders.items():
-            contender(max(3, calls[name]))
+            contender(calls[name])
             times[name].append(contender(calls[name]) / calls[name])
     return Rounds(times)
 

@@ -22,6 +22,9 @@ SHAPES = {
 }
 ALIGNMENTS = {"packed": 1, "padded lines": 64}
 
+# Beyond the caches NumPy takes long: fewer types, and fewer rounds.
+LARGE_DTYPES, LARGE_ROUNDS = DTYPES[:2], 5
+
 # Pairs of permutations of four axes that are drawn where not all are measured.
 DRAWN = 24
 
@@ -29,15 +32,17 @@ DRAWN = 24
 def run(rounds: int, *, quick: bool, complete: bool) -> Iterator[Table]:
     """Measure all pairs of permutations of three axes, and some or all of those of four."""
     for place, shapes in SHAPES.items():
+        large = place == "beyond them"
+        dtypes = DTYPES[:1] if quick else LARGE_DTYPES if large else DTYPES
+        turns = min(rounds, LARGE_ROUNDS) if large else rounds
         for ndim in (3, 4):
             table = Table(
                 f"Copies from one layout to another, {ndim} axes, {place}",
                 ["", "bytes", "pairs", "/ memcpy: median", "worst", "of which", "/ NumPy: median", "worst"],
             )
-            for shape, dtype, (label, alignment) in itertools.product(
-                shapes[ndim][:1] if quick else shapes[ndim], DTYPES[:1] if quick else DTYPES, ALIGNMENTS.items()
-            ):
-                _measure(table, shape, dtype, label, alignment, rounds, complete=complete)
+            sizes = shapes[ndim][:1] if quick else shapes[ndim]
+            for shape, dtype, (label, alignment) in itertools.product(sizes, dtypes, ALIGNMENTS.items()):
+                _measure(table, shape, dtype, label, alignment, turns, complete=complete)
             yield table
 
 

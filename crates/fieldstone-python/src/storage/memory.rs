@@ -183,7 +183,13 @@ fn plain_element(value: &Bound<'_, PyAny>, dtype: &Bound<'_, PyArrayDescr>) -> O
         };
     }
     let value: i64 = value.cast_exact::<PyInt>().ok()?.extract().ok()?;
+    if value == 0 {
+        return Some(Bytes::from_elem(0, dtype.itemsize()));
+    }
     match (dtype.kind(), dtype.itemsize()) {
+        (b'f', 4) if value.unsigned_abs() <= 1 << f32::MANTISSA_DIGITS => {
+            Some((value as f32).to_ne_bytes()[..].into())
+        }
         (b'i', 8) => Some(value.to_ne_bytes()[..].into()),
         (b'i', 4) => Some(i32::try_from(value).ok()?.to_ne_bytes()[..].into()),
         (b'f', 8) if value.unsigned_abs() <= 1 << f64::MANTISSA_DIGITS => {
