@@ -56,8 +56,12 @@ fn parts(ndim: usize) -> impl Strategy<Value = Part> {
 }
 
 fn cases(sizes: std::ops::Range<usize>) -> impl Strategy<Value = (Vec<usize>, usize, Part, Part)> {
-    (0usize..5).prop_flat_map(move |ndim| {
-        let sizes = if ndim > 3 { 0..8 } else { sizes.clone() };
+    (0usize..6).prop_flat_map(move |ndim| {
+        let sizes = match ndim {
+            0..4 => sizes.clone(),
+            4 => 0..8,
+            _ => 0..5,
+        };
         (
             prop::collection::vec(sizes, ndim),
             prop::sample::select(vec![1usize, 2, 3, 4, 8, 16, 24]),
@@ -83,6 +87,19 @@ proptest! {
         unsafe { copy(&source, &target, threads) }.unwrap();
         prop_assert_eq!(values(&source), before);
         prop_assert!(memory(&target) == expected);
+    }
+
+    #[test]
+    fn repeated_elements_are_copied_to_each_place(
+        (shape, itemsize, from, to) in cases(0..24), repeated in prop::collection::vec(any::<bool>(), 5), threads in 1usize..4
+    ) {
+        let once: Vec<usize> =
+            shape.iter().zip(&repeated).map(|(&size, &repeated)| if repeated { 1 } else { size }).collect();
+        let source = from.view(&once, itemsize).broadcast(&shape).unwrap();
+        let target = to.view(&shape, itemsize);
+        // SAFETY: both views own their memory.
+        unsafe { copy(&source, &target, threads) }.unwrap();
+        prop_assert!(values(&source) == values(&target));
     }
 
     #[test]
