@@ -1,5 +1,5 @@
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal, Self, SupportsIndex, final
+from typing import Any, ClassVar, Literal, Self, SupportsIndex, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
@@ -88,7 +88,7 @@ class Storage:
     """An array that knows what its dimensions mean, where its halo is and how it lies in memory."""
 
     __array_priority__: int
-    SyncState: ClassVar[type[SyncState]]
+    SyncState: ClassVar[type[_SyncState]]
 
     def __new__(
         cls,
@@ -145,7 +145,7 @@ class Storage:
     @property
     def device_data(self) -> Any: ...
     @property
-    def sync_state(self) -> SyncState:
+    def sync_state(self) -> _SyncState:
         """Only of a storage with two copies."""
     @property
     def domain_view(self) -> Storage: ...
@@ -324,6 +324,9 @@ class SyncState:
     @state.setter
     def state(self, state: int) -> None: ...
 
+# A storage has an attribute of this name.
+_SyncState: TypeAlias = SyncState
+
 class SimulatedArray:
     """An array in the memory of a simulated device, with what users of CuPy's need most."""
 
@@ -352,9 +355,7 @@ class SimulatedArray:
     def __len__(self) -> int: ...
 
 def allocate(function: str, shape: Any, dtype: Any, fill_value: Any, keywords: Mapping[str, Any], /) -> Storage: ...
-def allocate_like(
-    function: str, data: Any, dtype: Any, fill_value: Any, keywords: Mapping[str, Any], /
-) -> Storage: ...
+def allocate_like(function: str, data: Any, dtype: Any, fill_value: Any, keywords: Mapping[str, Any], /) -> Storage: ...
 def allocate_array(
     function: str, shape: Any, data: Any, dtype: Any, fill_value: Any, keywords: Mapping[str, Any], /
 ) -> npt.NDArray[Any]: ...
