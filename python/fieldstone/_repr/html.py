@@ -31,7 +31,7 @@ def card(storage: Storage) -> str:
         f"<div>{box.drawing(facts)}{_legend(facts)}</div>"
         f"<div>{_axes(facts)}{_table(_rows(facts))}</div></div>"
         '<details><summary style="cursor:pointer">values</summary>'
-        '<pre style="margin:4px 0;padding:0;background:none;color:inherit;font-size:12px">'
+        '<pre style="margin:4px 0;padding:0;overflow-x:auto;background:none;color:inherit;font-size:12px">'
         f"{escape(text.body(storage, facts))}</pre></details></div>"
     )
 
