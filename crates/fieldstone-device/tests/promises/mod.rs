@@ -4,6 +4,10 @@ use std::thread;
 
 use fieldstone_device::{Accelerator, Contents, DeviceError, Memory, Rows, Stream};
 
+/// Bytes of a large block, and how often something is tried; Miri takes its time.
+const LARGE: usize = if cfg!(miri) { 1 << 12 } else { 1 << 20 };
+const ROUNDS: usize = if cfg!(miri) { 2 } else { 20 };
+
 /// All of it.
 pub fn hold(device: &dyn Accelerator) {
     blocks_are_as_aligned_as_they_should_be(device);
@@ -114,7 +118,7 @@ fn blocks_are_as_aligned_as_they_should_be(device: &dyn Accelerator) {
 }
 
 fn zeroed_blocks_are_zero(device: &dyn Accelerator) {
-    for bytes in [1, 4097, 1 << 20] {
+    for bytes in [1, 4097, LARGE] {
         let block = device.allocate(bytes, 64, Contents::Zeroed).unwrap();
         assert!(
             download(device, block.as_ref())
@@ -381,11 +385,11 @@ fn events_tell_time(device: &dyn Accelerator) {
     let error = to.milliseconds_since(from.as_ref()).unwrap_err();
     assert!(error.to_string().contains("was never recorded"), "{error}");
     from.record(Stream::DEFAULT).unwrap();
-    let block = uninitialised(device, 1 << 20);
+    let block = uninitialised(device, LARGE);
     // SAFETY: the block is that long.
     unsafe {
         device
-            .fill(block.pointer(), 0, 1 << 20, Stream::DEFAULT)
+            .fill(block.pointer(), 0, LARGE, Stream::DEFAULT)
             .unwrap()
     };
     to.record(Stream::DEFAULT).unwrap();
@@ -398,8 +402,8 @@ fn threads_work_at_the_same_time(device: &dyn Accelerator) {
     thread::scope(|scope| {
         for thread in 0..4 {
             scope.spawn(move || {
-                for round in 0..20 {
-                    let content = vec![(thread * 20 + round) as u8; 1000];
+                for round in 0..ROUNDS {
+                    let content = vec![(thread * ROUNDS + round) as u8; 1000];
                     let block = uninitialised(device, 1000);
                     upload(device, &content, block.as_ref());
                     assert_eq!(download(device, block.as_ref()), content);
