@@ -147,7 +147,7 @@ KINDS = {
     "view": lambda array: storage.storage(np.repeat(array, 2, axis=0))[::2] if array.ndim else array,
     "data interface": Interface,
     "DLPack": lambda array: Exchange(array) if array.dtype != bool else array,
-    "buffer": lambda array: memoryview(np.ascontiguousarray(array)),
+    "buffer": lambda array: memoryview(array.copy()),
     "xarray": lambda array: xr.DataArray(array, dims=[f"x{axis}" for axis in range(array.ndim)]),
 }
 
