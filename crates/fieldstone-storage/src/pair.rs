@@ -167,6 +167,9 @@ impl Pair {
     /// # Errors
     /// If the device reports an error. The state is then as before.
     pub fn access(&self, side: Side, view: &View, access: Access) -> Result<(), StorageError> {
+        if view.is_empty() {
+            return Ok(());
+        }
         let mut ledger = self.sync.ledger();
         let range = self.range(view);
         self.note_leases(&mut ledger, side.other());
@@ -277,7 +280,9 @@ impl Pair {
     pub fn lease(self: &Arc<Self>, side: Side, view: &View) -> Result<Lease, StorageError> {
         self.access(side, view, Access::ReadWrite)?;
         let range = self.range(view);
-        self.sync.ledger().leased[side as usize].push(range.clone());
+        if !range.is_empty() {
+            self.sync.ledger().leased[side as usize].push(range.clone());
+        }
         Ok(Lease {
             pair: Arc::clone(self),
             side,
