@@ -99,6 +99,10 @@ impl Block {
         if bytes == 0 {
             return Ok(block(None, ptr::without_provenance_mut(alignment)));
         }
+        // No address space has more, and what the driver says of such a number is not documented.
+        if isize::try_from(bytes).is_err() {
+            return Err(exhausted());
+        }
         let base = take(context, space, bytes)?.ok_or_else(exhausted)?;
         let exact = block(Some(base), base);
         if base.addr().is_multiple_of(alignment) {
