@@ -1,10 +1,10 @@
 //! Storages as Python sees them.
 //!
-//! A creation function reads its keywords (`parameters`), looks up what was not given (`resolve`) in the preset and
-//! in the data (`foreign`), and allocates or wraps (`creation`). From then on a `Storage` is a strided view of
-//! memory plus what its axes mean (`axes`); `indexing` and `attributes` make further views of it, `protocols`
-//! shows it to other libraries, `field` to stencils and `repr` to people, `ufunc` and `function`
-//! compute with it, where `library` says.
+//! A creation function reads its keywords (`parameters`), looks up what was not given (`resolve`) in the preset and in
+//! the data (`foreign`), and allocates (`creation`), or copies or wraps (`wrapping`) what it was `given`. From then on a
+//! `Storage` is a strided view of memory plus what its axes mean (`axes`); `indexing` and `attributes` make further views
+//! of it, `advanced` reads and writes scattered elements, `protocols` shows it to other libraries, `field` to stencils and
+//! `repr` to people, `ufunc` and `function` compute with it, where `library` says.
 mod advanced;
 mod assign;
 mod attributes;
