@@ -64,12 +64,6 @@ pub fn array_of<'py>(
     base: Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = dtype.py();
-    let mut shape: Vec<npyffi::npy_intp> = view
-        .shape()
-        .iter()
-        .map(|&size| size as npyffi::npy_intp)
-        .collect();
-    let mut strides: Vec<npyffi::npy_intp> = view.strides().to_vec();
     let flags = if writeable { NPY_ARRAY_WRITEABLE } else { 0 };
     // NumPy takes null to mean that it should allocate; without elements, any other address will do.
     let pointer = match view.pointer() {
@@ -77,15 +71,16 @@ pub fn array_of<'py>(
         pointer => pointer,
     };
     // SAFETY: shape and strides have as many entries as the view has axes and describe memory that `base`, which the
-    // array refers to, keeps alive; NumPy takes over the references to the dtype and the base.
+    // array refers to, keeps alive; sizes of axes are no larger than NumPy's type for them can hold, and NumPy only reads
+    // both lists; it takes over the references to the dtype and the base.
     unsafe {
         let array = PY_ARRAY_API.PyArray_NewFromDescr(
             py,
             npyffi::get_type_object(py, npyffi::NpyTypes::PyArray_Type),
             dtype.clone().into_dtype_ptr(),
-            shape.len() as c_int,
-            shape.as_mut_ptr(),
-            strides.as_mut_ptr(),
+            view.ndim() as c_int,
+            view.shape().as_ptr().cast_mut().cast::<npyffi::npy_intp>(),
+            view.strides().as_ptr().cast_mut(),
             pointer.cast(),
             flags,
             std::ptr::null_mut(),

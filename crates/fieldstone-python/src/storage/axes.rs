@@ -5,7 +5,7 @@ use fieldstone_storage::{Dim, Layout, PerAxis};
 pub use crate::interface::show;
 
 /// Labels, halo, origin and aligned index of a storage; one entry per axis in each.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Axes {
     /// Labels, or `None` for a storage whose axes are known by position only.
     pub dims: Option<PerAxis<Dim>>,
@@ -17,6 +17,19 @@ pub struct Axes {
     pub aligned_index: PerAxis<usize>,
     /// Order of the strides. Kept apart from them, since those of axes with one point say nothing.
     pub layout: Layout,
+}
+
+// By hand, since lists of numbers are copied as a whole, and not number by number.
+impl Clone for Axes {
+    fn clone(&self) -> Self {
+        Self {
+            dims: self.dims.as_deref().map(PerAxis::from_slice),
+            halo: PerAxis::from_slice(&self.halo),
+            explicit_origin: self.explicit_origin.as_deref().map(PerAxis::from_slice),
+            aligned_index: PerAxis::from_slice(&self.aligned_index),
+            layout: self.layout.clone(),
+        }
+    }
 }
 
 impl Axes {

@@ -19,11 +19,17 @@ pub struct Ufunc {
     /// Whether it works element by element, and has no axes of its own as `matmul` has.
     pub is_elementwise: bool,
     /// The types of the outputs, by those of the inputs.
-    types: Mutex<HashMap<[Kind; 2], Option<Py<PyArrayDescr>>>>,
+    types: Mutex<Vec<Known>>,
 }
 
+/// How an operand enters promotion, and its type if it has elements.
+type Promoted<'a, 'py> = (Kind, Option<&'a Bound<'py, PyArrayDescr>>);
+
+/// The type of the output for those of two inputs; `None` if there is none.
+type Known = ([Kind; 2], Option<Py<PyArrayDescr>>);
+
 /// The type of an operand as NumPy's promotion sees it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// An element of an array, by NumPy's number of its type.
     Element(i32),
@@ -72,10 +78,11 @@ impl Ufunc {
     pub fn type_of_result<'py>(
         &self,
         py: Python<'py>,
-        inputs: [(Kind, Option<&Bound<'py, PyArrayDescr>>); 2],
+        inputs: [Promoted<'_, 'py>; 2],
     ) -> PyResult<Option<Bound<'py, PyArrayDescr>>> {
         let key = inputs.map(|(kind, _)| kind);
-        if let Some(known) = locked(&self.types).get(&key) {
+        // A program uses few combinations, so that a list is searched faster than a table.
+        if let Some((_, known)) = locked(&self.types).iter().find(|(known, _)| *known == key) {
             return Ok(known.as_ref().map(|dtype| dtype.bind(py).clone()));
         }
         let mut types: Vec<Bound<'py, PyAny>> = Vec::with_capacity(3);
@@ -91,7 +98,7 @@ impl Ufunc {
         }
         let resolved = self.resolved(py, types, None)?;
         let dtype = resolved.and_then(|mut outputs| outputs.pop());
-        locked(&self.types).insert(key, dtype.clone().map(Bound::unbind));
+        locked(&self.types).push((key, dtype.clone().map(Bound::unbind)));
         Ok(dtype)
     }
 
@@ -103,6 +110,14 @@ impl Ufunc {
         outputs: Option<&[Option<Operand<'py>>]>,
         casting: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Option<Vec<Bound<'py, PyArrayDescr>>>> {
+        if outputs.is_none()
+            && casting.is_none()
+            && self.outputs == 1
+            && let Some(kinds) = kinds_of(inputs)
+        {
+            let dtype = self.type_of_result(py, kinds)?;
+            return Ok(dtype.map(|dtype| vec![dtype]));
+        }
         let mut types = inputs.iter().map(type_of).collect::<PyResult<Vec<_>>>()?;
         match outputs {
             Some(outputs) => {
@@ -171,6 +186,20 @@ pub fn weak_kind(object: &Bound<'_, PyAny>) -> Option<Kind> {
         Some(Kind::Complex)
     } else {
         None
+    }
+}
+
+/// How one or two operands enter promotion; `None` if there are more, or others than arrays and Python's numbers.
+fn kinds_of<'a, 'py>(inputs: &'a [Operand<'py>]) -> Option<[Promoted<'a, 'py>; 2]> {
+    let kind = |operand: &'a Operand<'py>| match &operand.array {
+        Some(array) => (array.dtype.is_native_byteorder() != Some(false))
+            .then(|| (Kind::Element(array.dtype.num()), Some(&array.dtype))),
+        None => weak_kind(&operand.object).map(|kind| (kind, None)),
+    };
+    match inputs {
+        [only] => Some([kind(only)?, (Kind::None, None)]),
+        [first, second] => Some([kind(first)?, kind(second)?]),
+        _ => None,
     }
 }
 

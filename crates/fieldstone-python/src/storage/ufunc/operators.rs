@@ -8,8 +8,9 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyString};
 
+use super::alike;
 use super::call::call;
-use super::function::Ufunc;
+use super::function::{Ufunc, weak_kind};
 use super::gufunc;
 use super::operand::Operand;
 use super::result;
@@ -80,8 +81,9 @@ impl Operator {
         let operands = operands.map(Clone::clone);
         if let Some(other) = other
             && !other.is_instance_of::<Storage>()
-            && let Some(own) = other.getattr_opt(intern!(py, "__array_ufunc__"))?
             && !other.is_exact_instance_of::<numpy::PyUntypedArray>()
+            && weak_kind(other).is_none()
+            && let Some(own) = other.getattr_opt(intern!(py, "__array_ufunc__"))?
         {
             if own.is_none() {
                 return Ok(py.NotImplemented().into_bound(py));
@@ -106,6 +108,9 @@ impl Operator {
     ) -> PyResult<()> {
         let py = storage.py();
         let ufunc = self.function(py)?;
+        if alike::call_in_place(ufunc, storage, other)? {
+            return Ok(());
+        }
         let keywords = pyo3::types::PyDict::new(py);
         keywords.set_item(intern!(py, "out"), (storage,))?;
         ufunc
