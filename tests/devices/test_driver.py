@@ -221,3 +221,21 @@ shared = Producer(managed.__array_interface__["data"][0], (2, 3, 4), device=(13,
 assert np.shares_memory(storage.as_storage(shared).to_numpy(), managed.to_numpy())
 """
     run(double, code, DOUBLE_DEVICES="2")
+
+
+def test_without_cupy_two_copies_compute_on_the_host(double: Path) -> None:
+    code = """
+import sys
+sys.modules["cupy"] = None
+field = storage.ones((4, 3), device="gpu")
+field.host_to_device()
+field.set_device_modified()
+print(type(field + 1).__name__, float((field + 1).to_numpy().sum()), float(np.sum(field)))
+try:
+    storage.ones((4, 3), device="gpu", managed=None) + 1
+except errors.DeviceError as error:
+    print(error)
+"""
+    printed = run(double, code).splitlines()
+    assert printed[0] == "SoftwareManagedGPUStorage 24.0 12.0"
+    assert "CuPy is not installed; install it" in printed[1]

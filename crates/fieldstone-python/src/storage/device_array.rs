@@ -7,6 +7,7 @@ use fieldstone_storage::{Access, Side, View};
 use numpy::PyArrayDescr;
 use pyo3::exceptions::{PyImportError, PyTypeError};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::Storage;
@@ -49,6 +50,12 @@ pub fn cupy(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
         missing.set_cause(py, Some(error));
         missing
     })
+}
+
+/// Whether something computes with whole arrays on a device.
+pub fn has_library(py: Python<'_>, accelerator: &dyn Accelerator) -> bool {
+    static HAS_CUPY: PyOnceLock<bool> = PyOnceLock::new();
+    accelerator.id().kind == Kind::Simulated || *HAS_CUPY.get_or_init(py, || cupy(py).is_ok())
 }
 
 /// An array in the memory of a simulated device, with what users of CuPy's need most.

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use super::axes::Axes;
-use super::device_array::{cupy, cupy_array};
+use super::device_array::{cupy, cupy_array, has_library};
 use super::foreign::Foreign;
 use super::memory;
 use super::place::Place;
@@ -63,7 +63,7 @@ impl Chosen {
     ///
     /// With storages on a device only, all must be there. Storages with two copies compute on the device unless nothing is
     /// current there; storages that the driver manages do if all operands can be read there. Nothing computes on the device
-    /// that is to be written on the host only.
+    /// that is to be written on the host only, nor, with a copy on the host, where the device has no library.
     pub fn among(
         py: Python<'_>,
         function: &str,
@@ -119,7 +119,8 @@ impl Chosen {
                 && match place {
                     Place::Managed(_) => inputs.all(|input| input.place.has(Side::Device)),
                     _ => inputs.any(|input| input.place.is_on_device()),
-                };
+                }
+                && has_library(py, accelerator.as_ref());
         let library = match on_device {
             true => Library::Device(Arc::clone(accelerator)),
             false => Library::Host,
