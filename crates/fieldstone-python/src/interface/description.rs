@@ -76,6 +76,8 @@ pub struct Known<'a> {
     pub halo: Option<&'a [(usize, usize)]>,
     /// Index of the first point of the domain.
     pub origin: Option<Numbers>,
+    /// What is to be made current before the access.
+    pub tracked: Option<Box<Tracked>>,
 }
 
 impl<'py> Description<'py> {
@@ -88,7 +90,7 @@ impl<'py> Description<'py> {
         strides: &[isize],
         dtype: &Bound<'py, PyArrayDescr>,
         writeable: bool,
-        known: &Known<'_>,
+        known: Known<'_>,
     ) -> PyResult<Self> {
         let rank = shape.len();
         if rank > MAX_RANK {
@@ -107,7 +109,7 @@ impl<'py> Description<'py> {
             halo: known.halo.map(|halo| padded(halo, (0, 0))),
             origin: known.origin,
             hooks: None,
-            tracked: None,
+            tracked: known.tracked,
             keep: None,
         })
     }
@@ -117,7 +119,7 @@ impl<'py> Description<'py> {
     pub fn of_array(
         name: &str,
         array: &Bound<'py, PyUntypedArray>,
-        known: &Known<'_>,
+        known: Known<'_>,
     ) -> PyResult<Self> {
         // SAFETY: the array is alive and the interpreter attached, so its header can be read.
         let (pointer, flags) = unsafe {
@@ -138,13 +140,6 @@ impl<'py> Description<'py> {
     /// The memory and the axes of an object that has been read.
     pub fn of_found(name: &str, found: Found<'py>) -> PyResult<Self> {
         let dims = found.dims.transpose()?;
-        let known = Known {
-            dims: dims.as_deref(),
-            halo: found.halo.as_deref(),
-            origin: found
-                .origin
-                .map(|(_, origin)| Numbers::new(origin.into_iter())),
-        };
         let Memory {
             view,
             dtype,
@@ -152,27 +147,27 @@ impl<'py> Description<'py> {
             keeper,
             accelerator,
         } = found.memory;
-        let tracked = match accelerator {
-            Some(accelerator) => Some(Tracked::copied(
-                dtype.py(),
-                name,
-                accelerator,
-                view.clone(),
-            )?),
-            None => None,
-        };
+        let copied = |accelerator| Tracked::copied(dtype.py(), name, accelerator, view.clone());
+        let tracked = accelerator.map(copied).transpose()?;
         let host = tracked.as_ref().and_then(Tracked::host).unwrap_or(&view);
+        let origin = found.origin.map(|(_, origin)| origin.into_iter());
+        let pointer = host.pointer();
+        let known = Known {
+            dims: dims.as_deref(),
+            halo: found.halo.as_deref(),
+            origin: origin.map(Numbers::new),
+            tracked: tracked.map(Box::new),
+        };
         let mut description = Self::of_memory(
             name,
-            host.pointer(),
+            pointer,
             view.shape(),
             view.strides(),
             &dtype,
             writeable,
-            &known,
+            known,
         )?;
         description.hooks = found.hooks;
-        description.tracked = tracked.map(Box::new);
         description.keep = Some(keeper);
         Ok(description)
     }

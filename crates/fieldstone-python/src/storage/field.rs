@@ -18,7 +18,7 @@ pub fn describe<'py>(
     mapping: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Description<'py>> {
     if let Ok(array) = object.cast_exact::<PyUntypedArray>() {
-        return Description::of_array(name, array, &Known::default());
+        return Description::of_array(name, array, Known::default());
     }
     if let Ok(storage) = object.cast::<Storage>() {
         return storage.borrow().described(object.py(), name);
@@ -43,21 +43,21 @@ impl Storage {
             _ => Tracked::of(self, py, name)?.map(Box::new),
         };
         let host = tracked.as_deref().and_then(Tracked::host);
-        let mut description = Description::of_memory(
+        let pointer = host.unwrap_or(&self.view).pointer();
+        Description::of_memory(
             name,
-            host.unwrap_or(&self.view).pointer(),
+            pointer,
             self.view.shape(),
             self.view.strides(),
             self.dtype.bind(py),
             self.writeable,
-            &Known {
+            Known {
                 dims: self.dims(),
                 halo: Some(self.halo()),
                 origin,
+                tracked,
             },
-        )?;
-        description.tracked = tracked;
-        Ok(description)
+        )
     }
 }
 
