@@ -246,6 +246,21 @@ def test_who_has_universal_functions_decides() -> None:
         field - Refuses()
 
 
+def test_kinds_of_arrays(tmp_path: Any) -> None:
+    """Arrays in files are arrays; masked elements have no values that a storage could have."""
+    field = storage.storage(np.arange(4.0), dims="I")
+    in_file = np.memmap(tmp_path / "data", np.float64, "w+", shape=(4,))
+    in_file[:] = 2
+    for result in (field + in_file, in_file + field, np.add(in_file, field)):
+        assert type(result) is CPUStorage
+        np.testing.assert_array_equal(result, np.arange(4.0) + 2)
+    in_file *= field
+    np.testing.assert_array_equal(in_file, 2 * np.arange(4.0))
+    masked = np.ma.masked_array([1.0, 2, 3, 4], [True, False, False, False])
+    with pytest.raises((TypeError, ValueError), match="mask"):
+        field + masked
+
+
 def test_accumulate_outer_at_reduceat() -> None:
     values = np.arange(24.0).reshape(2, 3, 4)
     field = storage.storage(values, dims="IJK", halo=(1, (0, 2), 0))

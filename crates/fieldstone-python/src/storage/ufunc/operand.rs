@@ -47,11 +47,10 @@ pub fn is_number(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 impl<'py> Operand<'py> {
     /// `None` for an object that has its own ideas of universal functions.
     pub fn of(object: Bound<'py, PyAny>) -> PyResult<Option<Self>> {
-        let py = object.py();
         let is_storage = object.is_instance_of::<Storage>();
         let is_number = !is_storage && is_number(&object)?;
         let is_known = is_storage || is_number || object.is_exact_instance_of::<PyUntypedArray>();
-        if !is_known && object.hasattr(intern!(py, "__array_ufunc__"))? {
+        if !is_known && has_ideas(&object)? {
             return Ok(None);
         }
         let array = if is_number {
@@ -145,6 +144,17 @@ impl<'py> Operand<'py> {
             _ => array.view.clone(),
         }))
     }
+}
+
+/// Whether an object has its own ideas of universal functions: other ones than NumPy's arrays, of which it may be a kind.
+fn has_ideas(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = object.py();
+    let name = intern!(py, "__array_ufunc__");
+    if !object.is_instance_of::<PyUntypedArray>() {
+        return object.hasattr(name);
+    }
+    let own = object.get_type().getattr(name)?;
+    Ok(!own.is(&py.get_type::<PyUntypedArray>().getattr(name)?))
 }
 
 /// The operands, or `None` if one of them is to decide itself.
