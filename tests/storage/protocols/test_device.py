@@ -245,6 +245,25 @@ class TestOthersMemory:
             assert {str(warning.message).split(" is ")[0] for warning in caught} == {"argument 'inp'", "argument 'out'"}
             np.testing.assert_array_equal(result.to_cupy().get(), 2 * VALUES, err_msg=name)
 
+    @pytest.mark.parametrize(
+        ("strides", "first"), [((0, 32, 8), 0), ((0, 0, 0), 5), ((-96, -32, -8), 23), ((8, 32, 0), 0)]
+    )
+    def test_odd_strides_on_a_device(self, strides: tuple[int, ...], first: int) -> None:
+        field = made("device")
+        interface = {
+            **field.__cuda_array_interface__,
+            "strides": strides,
+            "data": (on_device(field) + 8 * first, False),
+        }
+        start = VALUES.ravel()[first:]
+        expected = np.lib.stride_tricks.as_strided(start, (2, 3, 4), strides)
+        value = Speaks(__cuda_array_interface__=interface, keep=field)
+        out = np.zeros((2, 3, 4))
+        with pytest.warns(errors.TransferWarning):
+            double(value, out)
+        np.testing.assert_array_equal(out, 2 * expected)
+        np.testing.assert_array_equal(storage.storage(value, device="cpu").to_numpy(), expected)
+
     def test_hooks_are_called_around_the_copy(self) -> None:
         field = made("device")
         seen: list[tuple[str, float]] = []

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 
 use super::place::{Place, transferred};
 use super::{Storage, memory};
+use crate::array::exception;
 use crate::errors::raise;
 
 /// Memory that is to be made current before a stencil runs, and whose writes are to be noted after.
@@ -59,8 +60,16 @@ impl Tracked {
         py: Python<'_>,
         name: &str,
         accelerator: Arc<dyn Accelerator>,
-        device: View,
+        mut device: View,
     ) -> PyResult<Self> {
+        // Elements that are repeated are moved once.
+        for axis in 0..device.ndim() {
+            if device.strides()[axis] == 0 && device.shape()[axis] > 1 {
+                device = device
+                    .slice(axis, 0, 1, 1)
+                    .map_err(|error| exception(py, &error))?;
+            }
+        }
         Ok(Self::Copied {
             name: name.to_owned(),
             accelerator,
