@@ -129,3 +129,22 @@ def test_the_warning_points_at_the_call(device: Any) -> None:
     with pytest.warns(errors.TransferWarning) as warned:
         stencil(a, storage.zeros(SHAPE), 1.0)
     assert warned[0].filename == __file__
+
+
+def test_after_a_run_that_fails_arrays_handed_out_still_count(device: Any) -> None:
+    """The field was to be written, and its copies are in step again when the call is over."""
+
+    class Absent:
+        @property
+        def __gt_data_interface__(self) -> Any:
+            def acquire() -> None:
+                raise RuntimeError("gone")
+
+            return {None: {**np.zeros(SHAPE).__array_interface__, "acquire": acquire}}
+
+    field = storage.zeros(SHAPE, device="gpu")
+    held = field.to_cupy()
+    with pytest.raises(RuntimeError, match="gone"):
+        gtscript.stencil(backend="debug", definition=accumulate)(field, Absent())
+    held[...] = 7.0
+    assert (field.to_numpy() == 7.0).all()

@@ -167,33 +167,47 @@ impl Pair {
     /// # Errors
     /// If the device reports an error. The state is then as before.
     pub fn access(&self, side: Side, view: &View, access: Access) -> Result<(), StorageError> {
+        self.access_in(&mut self.sync.ledger(), side, view, access)
+    }
+
+    fn access_in(
+        &self,
+        ledger: &mut Ledger,
+        side: Side,
+        view: &View,
+        access: Access,
+    ) -> Result<(), StorageError> {
         if view.is_empty() {
             return Ok(());
         }
-        let mut ledger = self.sync.ledger();
         let range = self.range(view);
-        self.note_leases(&mut ledger, side.other());
+        self.note_leases(ledger, side.other());
+        if access != Access::Read && side == Side::Host {
+            self.land(ledger)?;
+        }
         if ledger
             .ahead
             .as_ref()
             .is_some_and(|(ahead, _)| *ahead != side)
         {
-            let all = view.len() == self.elements.len();
             match access {
-                Access::Write if all => ledger.ahead = None,
-                Access::Read => self.fetch(&mut ledger, side, &range)?,
+                Access::Write if self.is_all(view) => ledger.ahead = None,
+                Access::Read => self.fetch(ledger, side, &range)?,
                 Access::Write | Access::ReadWrite => {
-                    self.fetch(&mut ledger, side, &(0..self.bytes))?
+                    self.fetch(ledger, side, &(0..self.bytes))?;
                 }
             }
         }
         if access != Access::Read {
-            if side == Side::Host {
-                self.land(&mut ledger)?;
-            }
             ledger.write(side, range);
         }
         Ok(())
+    }
+
+    /// Whether every byte of every element is one of the view, whose elements may be parts of them.
+    fn is_all(&self, view: &View) -> bool {
+        let bytes = |view: &View| view.len() * view.itemsize();
+        bytes(view) == bytes(&self.elements)
     }
 
     /// The side that is ahead in any of the elements of a view.
@@ -226,7 +240,7 @@ impl Pair {
     /// If the device reports an error.
     pub fn settle(&self, side: Side) -> Result<(), StorageError> {
         let mut ledger = self.sync.ledger();
-        if ledger.leased(side.other()).is_empty()
+        if !ledger.is_out(side.other())
             || ledger
                 .ahead
                 .as_ref()
@@ -278,16 +292,38 @@ impl Pair {
     /// # Errors
     /// As [`Self::access`], which it is as well.
     pub fn lease(self: &Arc<Self>, side: Side, view: &View) -> Result<Lease, StorageError> {
-        self.access(side, view, Access::ReadWrite)?;
+        // In one go, so that nobody writes to the other side before it is known that an array is out.
+        let mut ledger = self.sync.ledger();
+        self.access_in(&mut ledger, side, view, Access::ReadWrite)?;
         let range = self.range(view);
         if !range.is_empty() {
-            self.sync.ledger().leased[side as usize].push(range.clone());
+            ledger.leased[side as usize].push(range.clone());
         }
         Ok(Lease {
             pair: Arc::clone(self),
             side,
-            range,
+            range: Some(range),
         })
+    }
+
+    /// Notes that an array is out through which a view may be read on one side at any time, but not written to.
+    ///
+    /// # Errors
+    /// As [`Self::access`], which it is as well.
+    pub fn show(self: &Arc<Self>, side: Side, view: &View) -> Result<Lease, StorageError> {
+        let mut ledger = self.sync.ledger();
+        self.access_in(&mut ledger, side, view, Access::Read)?;
+        ledger.shown[side as usize] += 1;
+        Ok(Lease {
+            pair: Arc::clone(self),
+            side,
+            range: None,
+        })
+    }
+
+    /// Whether an array is out on a side.
+    pub fn is_out(&self, side: Side) -> bool {
+        self.sync.ledger().is_out(side)
     }
 
     /// Whoever holds an array may have written to it. With arrays out on both sides, only their holders can tell.
@@ -463,19 +499,24 @@ fn is_dense(view: &View) -> bool {
     view.bounds().len() == view.len() * view.itemsize()
 }
 
-/// An array is out while this lives, through which one side may be written to at any time.
+/// An array is out while this lives, through which one side may be read, and written to, at any time.
 #[derive(Debug)]
 pub struct Lease {
     pair: Arc<Pair>,
     side: Side,
-    range: Range<usize>,
+    /// Where the side may be written to; nowhere, if the array is only read.
+    range: Option<Range<usize>>,
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
         let mut ledger = self.pair.sync.ledger();
+        let Some(written) = self.range.take() else {
+            ledger.shown[self.side as usize] -= 1;
+            return;
+        };
         let leased = &mut ledger.leased[self.side as usize];
-        if let Some(place) = leased.iter().position(|range| *range == self.range) {
+        if let Some(place) = leased.iter().position(|range| *range == written) {
             leased.swap_remove(place);
         }
         // What was written through it last is ahead, unless the other side has been written to since.
@@ -484,7 +525,7 @@ impl Drop for Lease {
             .as_ref()
             .is_none_or(|(ahead, _)| *ahead == self.side)
         {
-            ledger.write(self.side, self.range.clone());
+            ledger.write(self.side, written);
         }
         drop(ledger);
         // Arrays that are still out on the other side see it. An error of the device is one of its next access as well.

@@ -48,6 +48,8 @@ pub(crate) struct Ledger {
     pub ahead: Option<(Side, Regions)>,
     /// Where arrays were handed out on either side, once for each.
     pub leased: [Vec<Range<usize>>; 2],
+    /// How many arrays were handed out on either side that are only read.
+    pub shown: [usize; 2],
     /// Whether an upload may still read the host's copy.
     pub in_flight: bool,
     /// The memory this is about: the first address of each copy, and the length of both.
@@ -100,6 +102,11 @@ impl Ledger {
     /// Where arrays are out that may be written to on a side.
     pub fn leased(&self, side: Side) -> &[Range<usize>] {
         &self.leased[side as usize]
+    }
+
+    /// Whether any array is out on a side.
+    pub fn is_out(&self, side: Side) -> bool {
+        !self.leased(side).is_empty() || self.shown[side as usize] > 0
     }
 }
 

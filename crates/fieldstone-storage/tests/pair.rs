@@ -219,3 +219,44 @@ fn a_state_belongs_to_one_memory() {
     );
     pair.accelerator().synchronize(Stream::DEFAULT).unwrap();
 }
+
+#[test]
+fn as_many_elements_as_there_are_need_not_be_all_bytes() {
+    let device = Arc::new(Simulated::new(0));
+    let (_, view) = Allocation::zeroed(&Spec::packed(vec![5], 2)).unwrap();
+    let pair = Pair::of_new(&view, device, Contents::Zeroed, 1).unwrap();
+    set(&pair, Device, &bytes_of(&view, 1), Write, 7);
+    set(&pair, Host, &bytes_of(&view, 0), Write, 8);
+    assert_eq!(get(&pair, Host, &bytes_of(&view, 1)), 7);
+    assert_eq!(get(&pair, Device, &bytes_of(&view, 0)), 8);
+}
+
+/// One byte of each element of two.
+fn bytes_of(view: &View, which: isize) -> View {
+    let start = view.pointer().wrapping_offset(which);
+    // SAFETY: these are bytes of the elements.
+    unsafe {
+        View::new(
+            start,
+            view.shape(),
+            view.strides(),
+            1,
+            view.owner().cloned(),
+        )
+    }
+    .unwrap()
+}
+
+#[test]
+fn an_array_that_is_only_read_is_never_stale_and_writes_nothing() {
+    let (pair, view) = vectors(10);
+    let shown = [Host, Device].map(|side| pair.show(side, &view).unwrap());
+    set(&pair, Device, &part(&view, 0, 5), Write, 7);
+    assert_eq!((pair.sync().ahead(), moved(&pair)), (None, (0, 0, 1, 5)));
+    set(&pair, Host, &part(&view, 5, 5), Write, 8);
+    assert_eq!((pair.sync().ahead(), moved(&pair)), (None, (1, 5, 1, 5)));
+    drop(shown);
+    assert_eq!(pair.sync().ahead(), None);
+    set(&pair, Device, &view, Write, 9);
+    assert_eq!(pair.sync().ahead(), Some(Device));
+}

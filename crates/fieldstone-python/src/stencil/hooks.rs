@@ -41,14 +41,20 @@ impl Stencil {
             }
             acquired += 1;
         }
-        if acquired == operands.len() && note(run()) && !domain.contains(&0) {
-            for (field, operand) in self.fields.iter().zip(operands) {
-                if field.writes {
-                    if let Some(tracked) = &operand.tracked {
-                        note(tracked.touch(py));
-                    }
-                    note(call_hook(operand, |hooks| &hooks.touch));
-                }
+        let ran = acquired == operands.len() && note(run());
+        let writes = !domain.contains(&0);
+        let written = (self.fields.iter().zip(&operands[..acquired]))
+            .filter(|(field, _)| writes && field.writes);
+        for (_, operand) in written {
+            if let Some(tracked) = &operand.tracked {
+                note(if ran {
+                    tracked.touch(py)
+                } else {
+                    tracked.abandon(py)
+                });
+            }
+            if ran {
+                note(call_hook(operand, |hooks| &hooks.touch));
             }
         }
         for operand in &operands[..acquired] {

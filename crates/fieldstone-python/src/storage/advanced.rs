@@ -58,8 +58,8 @@ impl Storage {
             None => value.clone(),
         };
         let key = this.with_arrays(key, side)?;
-        Self::operated(slf, side, Access::ReadWrite)?.set_item(key, value)?;
-        this.settle(py, side)
+        let written = Self::operated(slf, side, Access::ReadWrite)?.set_item(key, value);
+        this.settled(py, side, written)
     }
 
     /// The array on one side that the library for it indexes.

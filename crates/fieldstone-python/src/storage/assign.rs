@@ -73,13 +73,14 @@ impl<'a, 'py> Elements<'a, 'py> {
         }
     }
 
-    fn settle(&self, py: Python<'_>, side: Side) -> PyResult<()> {
-        match self.place {
-            Place::Pair { pair, .. } => py
-                .detach(|| pair.settle(side))
-                .map_err(|error| exception(py, &error)),
-            _ => Ok(()),
-        }
+    /// As [`Storage::settled`](super::Storage::settled).
+    fn settled(&self, py: Python<'_>, side: Side, written: PyResult<()>) -> PyResult<()> {
+        let Place::Pair { pair, .. } = self.place else {
+            return written;
+        };
+        let settled = py.detach(|| pair.settle(side));
+        written?;
+        settled.map_err(|error| exception(py, &error))
     }
 }
 
@@ -108,19 +109,32 @@ pub fn assign<'py>(
         Access::ReadWrite
     };
     let to = target.on(py, written, access)?;
-    match (source.chosen(read), target.chosen(written)) {
-        (None, None) => memory::assign(&from, source.dtype, &to, target.dtype)?,
+    let accelerators = (source.chosen(read), target.chosen(written));
+    let moved = moved(py, accelerators, (&from, source.dtype), (&to, target.dtype));
+    target.settled(py, written, moved)
+}
+
+/// The device of one side.
+type Chosen<'a> = Option<&'a Arc<dyn Accelerator>>;
+
+/// A view on one side, and the type of its elements.
+type Typed<'a, 'py> = (&'a View, &'a Bound<'py, PyArrayDescr>);
+
+/// Moves elements from one side to another; `None` is the host.
+fn moved<'py>(
+    py: Python<'py>,
+    accelerators: (Chosen<'_>, Chosen<'_>),
+    (from, from_dtype): Typed<'_, 'py>,
+    (to, to_dtype): Typed<'_, 'py>,
+) -> PyResult<()> {
+    match accelerators {
+        (None, None) => memory::assign(from, from_dtype, to, to_dtype),
         (Some(accelerator), None) => {
-            let here = downloaded(py, accelerator.as_ref(), &from)?;
-            memory::assign(&here, source.dtype, &to, target.dtype)?;
+            let here = downloaded(py, accelerator.as_ref(), from)?;
+            memory::assign(&here, from_dtype, to, to_dtype)
         }
         (None, Some(accelerator)) => {
-            uploaded(
-                py,
-                accelerator.as_ref(),
-                (&from, source.dtype),
-                (&to, target.dtype),
-            )?;
+            uploaded(py, accelerator.as_ref(), (from, from_dtype), (to, to_dtype))
         }
         (Some(first), Some(second))
             if Arc::ptr_eq(first, second) && first.id().kind == Kind::Simulated =>
@@ -129,23 +143,22 @@ pub fn assign<'py>(
                 let pointer = first.reachable(view.pointer()).unwrap_or(view.pointer());
                 view.at_address(pointer, None)
             };
-            memory::assign(&here(&from), source.dtype, &here(&to), target.dtype)?;
+            memory::assign(&here(from), from_dtype, &here(to), to_dtype)
         }
+        // A device's array may be of the memory that it is assigned to.
         (Some(first), Some(second))
             if Arc::ptr_eq(first, second)
-                && source.dtype.is_equiv_to(target.dtype)
-                && copied_there(py, first.as_ref(), &from, &to)? => {}
+                && from_dtype.is_equiv_to(to_dtype)
+                && !from.overlaps(to)
+                && copied_there(py, first.as_ref(), from, to)? =>
+        {
+            Ok(())
+        }
         (Some(first), Some(second)) => {
-            let here = downloaded(py, first.as_ref(), &from)?;
-            uploaded(
-                py,
-                second.as_ref(),
-                (&here, source.dtype),
-                (&to, target.dtype),
-            )?;
+            let here = downloaded(py, first.as_ref(), from)?;
+            uploaded(py, second.as_ref(), (&here, from_dtype), (to, to_dtype))
         }
     }
-    target.settle(py, written)
 }
 
 /// Whether elements could be copied within a device.
@@ -206,8 +219,8 @@ pub fn fill(py: Python<'_>, target: &Elements<'_, '_>, element: &[u8]) -> PyResu
         }
         _ => {
             let view = target.on(py, Side::Host, Access::Write)?;
-            memory::fill(py, &view, element)?;
-            target.settle(py, Side::Host)
+            let filled = memory::fill(py, &view, element);
+            target.settled(py, Side::Host, filled)
         }
     }
 }

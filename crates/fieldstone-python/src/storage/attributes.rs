@@ -1,7 +1,7 @@
 //! Attributes and methods of a storage.
 
 use numpy::PyArrayDescr;
-use pyo3::exceptions::PyAttributeError;
+use pyo3::exceptions::{PyAttributeError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
@@ -99,20 +99,27 @@ impl Storage {
     }
 
     #[setter(halo)]
-    fn set_halo(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn set_halo(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = value.py();
+        // Reading it may run code of the user's, which may use the storage.
         let halo = parameters::halo(value)?;
-        if halo.len() != self.view.shape().len() {
+        let mut this = slf.try_borrow_mut().map_err(|_| {
+            PyRuntimeError::new_err(
+                "halo: the storage is in use, by another thread or by the operation that runs this code; set the halo before \
+                 or after",
+            )
+        })?;
+        if halo.len() != this.view.shape().len() {
             let message = format!(
                 "halo: {} entries were given for {} axes; give one per axis",
                 halo.len(),
-                self.view.shape().len()
+                this.view.shape().len()
             );
             return Err(raise(py, "ArgumentValueError", message));
         }
-        resolve::check_halo(py, &halo, self.view.shape(), "halo")?;
-        self.axes.halo = halo;
-        self.axes.explicit_origin = None;
+        resolve::check_halo(py, &halo, this.view.shape(), "halo")?;
+        this.axes.halo = halo;
+        this.axes.explicit_origin = None;
         Ok(())
     }
 
@@ -320,13 +327,13 @@ impl Storage {
     }
 
     /// Marks the device memory as newer; does nothing where there is one copy only.
-    fn set_device_modified(&self) {
-        self.declare(Some(Side::Device));
+    fn set_device_modified(&self, py: Python<'_>) -> PyResult<()> {
+        self.modified(py, Side::Device)
     }
 
     /// Marks the host memory as newer; does nothing where there is one copy only.
-    fn set_host_modified(&self) {
-        self.declare(Some(Side::Host));
+    fn set_host_modified(&self, py: Python<'_>) -> PyResult<()> {
+        self.modified(py, Side::Host)
     }
 
     /// Marks host and device memory as equal; does nothing where there is one copy only.
@@ -345,6 +352,16 @@ impl Storage {
         match &self.place {
             Place::Pair { pair, .. } => transferred(py, py.detach(|| pair.bring_to(side, force))),
             _ => Ok(()),
+        }
+    }
+
+    /// Declares one copy to be ahead, and brings up to date what is out of the other only; with arrays out on both sides, their
+    /// holders say what is to move.
+    fn modified(&self, py: Python<'_>, side: Side) -> PyResult<()> {
+        self.declare(Some(side));
+        match &self.place {
+            Place::Pair { pair, .. } if pair.is_out(side) => Ok(()),
+            _ => self.settle(py, side),
         }
     }
 

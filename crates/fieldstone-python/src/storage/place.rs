@@ -139,6 +139,15 @@ impl Storage {
         }
     }
 
+    /// What came of a write on one side, after which [`Self::settle`] is due also if it failed: whoever holds an array of the
+    /// other side goes on writing to it.
+    #[inline]
+    pub fn settled<T>(&self, py: Python<'_>, side: Side, written: PyResult<T>) -> PyResult<T> {
+        let settled = self.settle(py, side);
+        let written = written?;
+        settled.map(|()| written)
+    }
+
     /// Where the elements are.
     pub fn place(&self) -> &Place {
         &self.place
@@ -210,18 +219,14 @@ impl Storage {
             return Ok(None);
         };
         let view = &this.view;
-        let lease = if this.writeable {
-            Some(py.detach(|| pair.lease(side, view)))
-        } else {
-            let current = py.detach(|| pair.access(side, view, Access::Read));
-            current.map_err(|error| exception(py, &error))?;
-            None
-        };
-        let lease = lease
-            .transpose()
-            .map_err(|error: StorageError| exception(py, &error))?;
+        // Other views of the same memory may be written to where this one may not.
+        let writeable = this.writeable;
+        let lease = py.detach(|| match writeable {
+            true => pair.lease(side, view),
+            false => pair.show(side, view),
+        });
         let handed = Handed {
-            _lease: lease,
+            _lease: lease.map_err(|error| exception(py, &error))?,
             _storage: slf.clone().unbind(),
         };
         Bound::new(py, handed).map(Some)
@@ -278,7 +283,7 @@ pub fn no_buffer(py: Python<'_>, message: String) -> PyErr {
 /// Keeps a storage alive for an array of its memory that somebody holds, who may write to it.
 #[pyclass(frozen, name = "Handed", module = "fieldstone._core")]
 pub struct Handed {
-    _lease: Option<Lease>,
+    _lease: Lease,
     _storage: Py<Storage>,
 }
 

@@ -26,8 +26,10 @@ pub fn storage<'py>(
     alignment: usize,
 ) -> PyResult<Storage> {
     let mut keeper = source.keeper.clone();
+    let mut writeable = source.writeable;
     let (view, place) = match beside {
         Some(beside) => {
+            writeable &= beside.writeable;
             let place = both(py, &source, &beside, state, &resolved.location)?;
             keeper = Some((keeper, beside.keeper).into_pyobject(py)?.into_any());
             (source.view, place)
@@ -44,7 +46,7 @@ pub fn storage<'py>(
         dtype: source.dtype.unbind(),
         axes: resolved.axes,
         alignment,
-        writeable: source.writeable,
+        writeable,
         keeper: keeper.map(Bound::unbind),
         place,
     })

@@ -110,10 +110,25 @@ impl<'py> Call<'py> {
 
     /// Calls the function where the storages are, with arrays in their place.
     pub fn run(&self) -> PyResult<(Bound<'py, PyAny>, Chosen)> {
-        let out = self.out()?;
+        let out = match self.out()? {
+            None if self.works_in_place()? => self.positional.first().cloned(),
+            out => out,
+        };
         let chosen = self.chosen(out.as_ref())?;
         let result = self.run_on(&chosen, out.as_ref())?;
         Ok((result, chosen))
+    }
+
+    /// Whether the function was allowed to write to its first argument.
+    fn works_in_place(&self) -> PyResult<bool> {
+        if self.keywords.is_empty() {
+            return Ok(false);
+        }
+        let is = |name: &str, wanted: bool| match self.keywords.get_item(name)? {
+            Some(given) => Ok::<_, PyErr>(given.is_truthy()? == wanted),
+            None => Ok(false),
+        };
+        Ok(is("overwrite_input", true)? || is("copy", false)? && self.name()? == "nan_to_num")
     }
 
     /// Calls the function, which writes to the argument of this position.
@@ -170,11 +185,11 @@ impl<'py> Call<'py> {
             keywords.set_item(name, with_arrays(&argument, library, out)?)?;
         }
         let function = library.function(&self.function)?;
-        let result = function.call(PyTuple::new(py, positional)?, Some(&keywords))?;
-        if let Some(Ok(out)) = out.map(|out| out.cast::<Storage>()) {
-            out.borrow().settle(py, library.side())?;
+        let result = function.call(PyTuple::new(py, positional)?, Some(&keywords));
+        match out.map(|out| out.cast::<Storage>()) {
+            Some(Ok(out)) => out.borrow().settled(py, library.side(), result),
+            _ => result,
         }
-        Ok(result)
     }
 
     /// Calls the function with arrays of host memory, which may be part of its result.

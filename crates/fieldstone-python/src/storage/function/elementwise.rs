@@ -9,7 +9,7 @@ use super::result::{Origin, with_origins};
 use super::table::Operands;
 use crate::errors::raise;
 use crate::storage::foreign::Foreign;
-use crate::storage::library::{Chosen, Computed, Library};
+use crate::storage::library::{Chosen, Computed};
 use crate::storage::ufunc::operand::{Operand, Unlabelled, labels_of_result, operands};
 use crate::storage::ufunc::result::parameters;
 use crate::storage::ufunc::shape::common_shape;
@@ -63,11 +63,15 @@ pub fn apply<'py>(call: &mut Call<'py>, names: Operands) -> PyResult<Option<Boun
         call.keywords.set_item("out", array)?;
         call.positional.truncate(names.positional);
     }
-    let result = call.run_on(&chosen, None)?;
+    let result = call.run_on(&chosen, None);
     if let Some(output) = output {
-        settle(py, &output.object, library)?;
+        match output.object.cast::<Storage>() {
+            Ok(storage) => storage.borrow().settled(py, library.side(), result)?,
+            Err(_) => result?,
+        };
         return Ok(Some(output.object));
     }
+    let result = result?;
     let Some(computed) = Computed::of(&result)?.filter(|computed| computed.ndim() > 0) else {
         return Ok(Some(result));
     };
@@ -100,13 +104,6 @@ fn operands_of<'py>(
         .filter_map(|(key, operand)| Some((key, operand?)))
         .filter(|(_, operand)| !operand.is_none())
         .unzip())
-}
-
-fn settle(py: Python<'_>, written: &Bound<'_, PyAny>, library: &Library) -> PyResult<()> {
-    match written.cast::<Storage>() {
-        Ok(storage) => storage.borrow().settle(py, library.side()),
-        Err(_) => Ok(()),
-    }
 }
 
 /// `copyto(storage, values, casting, where)`, with labels matched.

@@ -223,8 +223,9 @@ impl Storage {
         let chosen = Chosen::among(py, "sort", &[&operand], &[])?;
         let placed = slf.borrow().view.clone();
         let array = chosen.library.storage(slf, &placed, Access::ReadWrite)?;
-        array.call_method1(intern!(py, "sort"), (axis, kind))?;
-        slf.borrow().settle(py, chosen.library.side())
+        let sorted = array.call_method1(intern!(py, "sort"), (axis, kind));
+        slf.borrow().settled(py, chosen.library.side(), sorted)?;
+        Ok(())
     }
 
     /// The complex conjugate of the elements.

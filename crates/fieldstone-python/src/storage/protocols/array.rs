@@ -105,7 +105,10 @@ impl Storage {
                 "a storage that is on a device only has no __array_interface__",
             ));
         }
-        self.description(py, self.host(py, self.handed_out())?)
+        let view = self.host(py, self.handed_out())?;
+        // To have an address is no reason to lose what is written through arrays of the other side.
+        self.settle(py, Side::Host)?;
+        self.description(py, view)
     }
 
     /// The device memory in Numba's array interface, version 3. An address that is handed out counts as a write to it.
@@ -117,6 +120,7 @@ impl Storage {
             ));
         }
         let view = self.on_device(py, self.handed_out())?;
+        self.settle(py, Side::Device)?;
         let description = self.description(py, &view)?;
         if is_contiguous(view.shape(), view.strides(), view.itemsize()) {
             description.set_item("strides", py.None())?;

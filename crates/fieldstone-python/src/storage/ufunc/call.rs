@@ -3,7 +3,7 @@
 use fieldstone_storage::{Access, View};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyInt, PyTuple};
 
 use super::alike;
 use super::function::Ufunc;
@@ -114,12 +114,13 @@ pub fn call<'py>(
     }
 
     let function = library.function(ufunc.object.bind(py))?;
-    let computed = function.call(PyTuple::new(py, arrays)?, Some(&keywords))?;
+    let mut computed = function.call(PyTuple::new(py, arrays)?, Some(&keywords));
     for target in targets.iter().flatten() {
         if let Ok(storage) = target.cast::<Storage>() {
-            storage.borrow().settle(py, library.side())?;
+            computed = storage.borrow().settled(py, library.side(), computed);
         }
     }
+    let computed = computed?;
     let named = |index: usize, computed: Bound<'py, PyAny>| {
         if let Some(target) = targets.get(index).cloned().flatten() {
             return Ok(target);
@@ -188,9 +189,19 @@ fn names_types(keywords: &Bound<'_, PyDict>) -> PyResult<bool> {
     Ok(false)
 }
 
+/// Whether an operand is no number of Python's that may be too large for the type that the others have.
+fn fits_any_type(operand: &Bound<'_, PyAny>) -> bool {
+    const LARGEST: i64 = i8::MAX as i64;
+    !operand.is_instance_of::<PyInt>()
+        || operand
+            .extract::<i64>()
+            .is_ok_and(|number| (0..=LARGEST).contains(&number))
+}
+
 /// What the memory of outputs is wanted for.
 ///
-/// Every element is written, unless there is a condition, or NumPy is going to refuse their types.
+/// Every element is written, unless there is a condition, or NumPy may refuse the call before it has written anything, or
+/// stop half way.
 fn access_to_outputs<'py>(
     py: Python<'py>,
     ufunc: &Ufunc,
@@ -205,13 +216,16 @@ fn access_to_outputs<'py>(
     let has_copies = places
         .into_iter()
         .any(|array| matches!(array.place, Place::Pair { .. }));
-    if !has_copies || keywords.contains(intern!(py, "where"))? {
+    if !has_copies {
         return Ok(Access::ReadWrite);
     }
-    for name in ["dtype", "signature", "sig"] {
-        if keywords.contains(name)? {
+    for name in keywords.keys() {
+        if !matches!(name.extract()?, "out" | "casting") {
             return Ok(Access::ReadWrite);
         }
+    }
+    if !inputs.iter().all(|input| fits_any_type(&input.object)) || ufunc.name == "power" {
+        return Ok(Access::ReadWrite);
     }
     let casting = keywords.get_item(intern!(py, "casting"))?;
     let types = ufunc.types_of_results(py, inputs, Some(outputs), casting.as_ref())?;

@@ -58,12 +58,13 @@ pub fn call<'py>(
         keywords.set_item(intern!(py, "out"), PyTuple::new(py, memory)?)?;
     }
     let function = library.function(ufunc.object.bind(py))?;
-    let computed = function.call(PyTuple::new(py, arrays)?, Some(&keywords))?;
+    let mut computed = function.call(PyTuple::new(py, arrays)?, Some(&keywords));
     for output in outputs.iter().flatten() {
         if let Ok(storage) = output.object.cast::<Storage>() {
-            storage.borrow().settle(py, library.side())?;
+            computed = storage.borrow().settled(py, library.side(), computed);
         }
     }
+    let computed = computed?;
     if let [Some(output)] = outputs.as_slice() {
         return Ok(Some(output.object.clone()));
     }

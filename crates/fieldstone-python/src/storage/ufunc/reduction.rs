@@ -93,14 +93,15 @@ pub fn reduce<'py>(
     let result = library
         .function(ufunc.object.bind(py))?
         .getattr(intern!(py, "reduce"))?
-        .call((array,), Some(keywords))?;
+        .call((array,), Some(keywords));
     if let Some(output) = output {
-        if let Ok(storage) = output.object.cast::<Storage>() {
-            storage.borrow().settle(py, library.side())?;
-        }
+        match output.object.cast::<Storage>() {
+            Ok(storage) => storage.borrow().settled(py, library.side(), result)?,
+            Err(_) => result?,
+        };
         return Ok(Some(output.object));
     }
-    with_origins(result, source, &origins, &chosen).map(Some)
+    with_origins(result?, source, &origins, &chosen).map(Some)
 }
 
 fn kept_axes(origins: &[Origin]) -> Vec<usize> {
