@@ -5,8 +5,15 @@ use std::cmp::Reverse;
 
 /// A permutation that ranks the axes by stride: entry `0` is the axis with the largest stride, the largest entry the one
 /// with the smallest.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub struct Layout(PerAxis<usize>);
+
+impl Clone for Layout {
+    #[inline]
+    fn clone(&self) -> Self {
+        Self(PerAxis::from_slice(&self.0))
+    }
+}
 
 impl Layout {
     /// A layout from the rank of each axis.

@@ -9,13 +9,26 @@ use std::sync::Arc;
 /// Elements in memory: an address, and for each axis a size and a stride in bytes, which may be negative or zero.
 ///
 /// A view only describes memory; slicing, transposing and broadcasting it touch none. A view with an owner keeps its memory alive.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct View {
     pointer: *mut u8,
     shape: PerAxis<usize>,
     strides: PerAxis<isize>,
     itemsize: usize,
     owner: Option<Arc<Buffer>>,
+}
+
+impl Clone for View {
+    #[inline]
+    fn clone(&self) -> Self {
+        Self {
+            pointer: self.pointer,
+            shape: PerAxis::from_slice(&self.shape),
+            strides: PerAxis::from_slice(&self.strides),
+            itemsize: self.itemsize,
+            owner: self.owner.clone(),
+        }
+    }
 }
 
 // SAFETY: a view is an address and numbers; who reads or writes through it, in unsafe code, orders the accesses.
@@ -243,6 +256,7 @@ impl View {
     ///
     /// # Safety
     /// Shape and strides have the same length, and each element that they describe is one of this view.
+    #[inline]
     pub unsafe fn part(
         &self,
         offset: isize,

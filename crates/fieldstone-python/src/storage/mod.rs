@@ -128,6 +128,7 @@ impl Storage {
     }
 
     /// Another storage of the same memory.
+    #[inline]
     fn with_view(&self, py: Python<'_>, view: View, axes: Axes) -> Self {
         let mut other = Self {
             view,

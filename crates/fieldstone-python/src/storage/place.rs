@@ -260,6 +260,7 @@ impl Storage {
     }
 
     /// The Python object of this storage, of the class for where its elements are.
+    #[inline]
     pub fn into_object(self, py: Python<'_>) -> PyResult<Bound<'_, Storage>> {
         let class = PyClassInitializer::from;
         Ok(match self.place {
