@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -223,6 +224,25 @@ class TestReadOnlyMemory:
             field[...] = 3
         np.testing.assert_array_equal(on_host(field), VALUES)
         assert there.flags.writeable
+
+    def test_stays_as_it_is_whatever_is_said_of_the_other_copy(self) -> None:
+        host = np.frombuffer(bytes(48))
+        field = storage.as_storage(host, device="gpu", managed="gt4py")
+        field.set_device_modified()
+        there = storage.storage(VALUES, device="gpu", managed=None)
+        newer = storage.as_storage(host, there, sync_state=SyncState.SYNC_DEVICE_DIRTY)
+        for found in (field, newer):
+            for bring in (
+                found.to_numpy,
+                found.synchronize,
+                found.device_to_host,
+                partial(found.device_to_host, force=True),
+                partial(np.asarray, found),
+            ):
+                with pytest.raises(errors.ReadOnlyError, match="the copy on the host is read-only memory"):
+                    bring()
+        assert not host.any()
+        np.testing.assert_array_equal(newer.to_cupy().get(), VALUES)
 
 
 class TestTheHaloDuringAnOperation:

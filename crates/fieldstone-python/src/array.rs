@@ -104,6 +104,7 @@ pub fn exception(py: Python<'_>, error: &StorageError) -> PyErr {
         StorageError::TooLarge { .. }
         | StorageError::Broadcast { .. }
         | StorageError::Shapes { .. } => "ShapeError",
+        StorageError::Protected { .. } => "ReadOnlyError",
         StorageError::Index { .. } => return PyIndexError::new_err(message),
         StorageError::Device(error) => return device::exception(py, error),
         _ => "ArgumentValueError",

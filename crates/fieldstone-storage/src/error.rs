@@ -48,6 +48,10 @@ pub enum StorageError {
          a new one"
     )]
     OtherSyncState,
+    #[error(
+        "the copy on the {side} is read-only memory, which cannot be brought up to date with the other copy; copy the storage"
+    )]
+    Protected { side: &'static str },
     #[error("axis is {axis}, but the view has {ndim} axes")]
     Axis { axis: usize, ndim: usize },
     #[error("index {index} is out of bounds for axis {axis} with size {size}")]

@@ -258,6 +258,7 @@ impl Pair {
     pub fn bring_to(&self, side: Side, force: bool) -> Result<(), StorageError> {
         let mut ledger = self.sync.ledger();
         if force {
+            ledger.check_writeable(side)?;
             match self.gaps[side as usize] {
                 true => self.transfer_elements(side)?,
                 false => self.transfer(&mut ledger, side, &(0..self.bytes))?,
@@ -321,6 +322,11 @@ impl Pair {
         })
     }
 
+    /// Says that the copy on a side is memory that must not be written to. It stays as it is, also where the other is ahead.
+    pub fn protect(&self, side: Side) {
+        self.sync.ledger().protected[side as usize] = true;
+    }
+
     /// Whether an array is out on a side.
     pub fn is_out(&self, side: Side) -> bool {
         self.sync.ledger().is_out(side)
@@ -354,6 +360,7 @@ impl Pair {
         if !ahead.iter().any(|range| meet(range, wanted)) && *wanted != (0..self.bytes) {
             return Ok(());
         }
+        ledger.check_writeable(side)?;
         if self.gaps[side as usize] {
             self.transfer_elements(side)?;
             ledger.ahead = None;

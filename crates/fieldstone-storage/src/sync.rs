@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::StorageError;
+
 /// What memory is accessed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
@@ -50,6 +52,8 @@ pub(crate) struct Ledger {
     pub leased: [Vec<Range<usize>>; 2],
     /// How many arrays were handed out on either side that are only read.
     pub shown: [usize; 2],
+    /// Whether the copy on either side must not be written to.
+    pub protected: [bool; 2],
     /// Whether an upload may still read the host's copy.
     pub in_flight: bool,
     /// The memory this is about: the first address of each copy, and the length of both.
@@ -102,6 +106,15 @@ impl Ledger {
     /// Where arrays are out that may be written to on a side.
     pub fn leased(&self, side: Side) -> &[Range<usize>] {
         &self.leased[side as usize]
+    }
+
+    /// Refuses to change the copy on a side if it must not be written to.
+    pub fn check_writeable(&self, side: Side) -> Result<(), StorageError> {
+        match (self.protected[side as usize], side) {
+            (false, _) => Ok(()),
+            (true, Side::Host) => Err(StorageError::Protected { side: "host" }),
+            (true, Side::Device) => Err(StorageError::Protected { side: "device" }),
+        }
     }
 
     /// Whether any array is out on a side.

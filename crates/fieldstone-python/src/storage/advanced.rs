@@ -13,7 +13,7 @@ use super::foreign::Foreign;
 use super::indexing::is_scalar;
 use super::place::Place;
 use super::resolve::{Location, Resolved};
-use super::{Storage, memory};
+use super::{Storage, assign, memory};
 use crate::array::array_of;
 use crate::interface::{Purpose, is_data_array};
 
@@ -130,13 +130,10 @@ impl Storage {
             location: self.location_on(Side::Device),
         }
         .allocated(py)?;
-        let pointer = storage.view.pointer();
-        let reachable = self
-            .place
-            .accelerator()
-            .and_then(|accelerator| accelerator.reachable(pointer));
-        let target = storage.view.at_address(reachable.unwrap_or(pointer), None);
-        memory::assign(&values.view, &values.dtype, &target, &values.dtype)?;
+        if let Some(accelerator) = self.place.accelerator() {
+            let target = assign::for_kernels(py, accelerator.as_ref(), &storage.view)?;
+            memory::assign(&values.view, &values.dtype, &target, &values.dtype)?;
+        }
         Self::exported_on_device(&storage.into_object(py)?)
     }
 }

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use super::memory;
 use super::place::Place;
 use crate::array::exception;
+use crate::errors::raise;
 
 /// Elements, and where they are.
 pub struct Elements<'a, 'py> {
@@ -139,11 +140,9 @@ fn moved<'py>(
         (Some(first), Some(second))
             if Arc::ptr_eq(first, second) && first.id().kind == Kind::Simulated =>
         {
-            let here = |view: &View| {
-                let pointer = first.reachable(view.pointer()).unwrap_or(view.pointer());
-                view.at_address(pointer, None)
-            };
-            memory::assign(&here(from), from_dtype, &here(to), to_dtype)
+            let from = for_kernels(py, first.as_ref(), from)?;
+            let to = for_kernels(py, first.as_ref(), to)?;
+            memory::assign(&from, from_dtype, &to, to_dtype)
         }
         // A device's array may be of the memory that it is assigned to.
         (Some(first), Some(second))
@@ -157,6 +156,25 @@ fn moved<'py>(
         (Some(first), Some(second)) => {
             let here = downloaded(py, first.as_ref(), from)?;
             uploaded(py, second.as_ref(), (&here, from_dtype), (to, to_dtype))
+        }
+    }
+}
+
+/// Elements on a simulated device where its kernels, which are NumPy's, find them.
+///
+/// Host memory, which NumPy would find as well, is an error: on a real device it would have to be copied first.
+pub fn for_kernels(py: Python<'_>, accelerator: &dyn Accelerator, view: &View) -> PyResult<View> {
+    let pointer = view.pointer();
+    match accelerator.reachable(pointer) {
+        Some(here) => Ok(view.at_address(here, None)),
+        None if view.is_empty() => Ok(view.clone()),
+        None => {
+            let message = format!(
+                "the elements at {:#x} are not in the memory of {}; copy them there with storage(data, device='gpu')",
+                pointer.addr(),
+                accelerator.name()
+            );
+            Err(raise(py, "DeviceError", message))
         }
     }
 }
@@ -202,9 +220,8 @@ fn uploaded<'py>(
 pub fn fill(py: Python<'_>, target: &Elements<'_, '_>, element: &[u8]) -> PyResult<()> {
     match target.place {
         Place::Device(accelerator) if accelerator.id().kind == Kind::Simulated => {
-            let pointer = target.view.pointer();
-            let here = accelerator.reachable(pointer).unwrap_or(pointer);
-            memory::fill(py, &target.view.at_address(here, None), element)
+            let view = for_kernels(py, accelerator.as_ref(), target.view)?;
+            memory::fill(py, &view, element)
         }
         Place::Device(accelerator) => {
             let one = memory::copy_of_element(py, element)?;

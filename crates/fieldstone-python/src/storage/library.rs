@@ -11,6 +11,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
+use super::assign;
 use super::axes::Axes;
 use super::device_array::{cupy, cupy_array, has_library};
 use super::foreign::Foreign;
@@ -187,9 +188,8 @@ impl Library {
         match self {
             Self::Host => array::array_of(view, dtype, writeable, keep),
             Self::Device(accelerator) if accelerator.id().kind == Kind::Simulated => {
-                let pointer = view.pointer();
-                let here = accelerator.reachable(pointer).unwrap_or(pointer);
-                array::array_of(&view.at_address(here, None), dtype, writeable, keep)
+                let view = assign::for_kernels(dtype.py(), accelerator.as_ref(), view)?;
+                array::array_of(&view, dtype, writeable, keep)
             }
             Self::Device(accelerator) => cupy_array(view, dtype, accelerator.as_ref(), keep),
         }

@@ -252,10 +252,7 @@ impl Storage {
                 keep,
             );
         }
-        let here = accelerator
-            .reachable(view.pointer())
-            .unwrap_or(view.pointer());
-        let view = view.at_address(here, None);
+        let view = super::assign::for_kernels(py, accelerator.as_ref(), &view)?;
         array_of(&view, this.dtype.bind(py), this.writeable, keep)
     }
 

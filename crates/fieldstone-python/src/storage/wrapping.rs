@@ -84,6 +84,7 @@ fn alone(
             let (state, shared) = of_state(py, state)?;
             let pair = Pair::of_host(&view, Arc::clone(accelerator), shared);
             let pair = pair.map_err(|error| exception(py, &error))?;
+            protect(&pair, Side::Host, source);
             (view, Place::of_pair(py, pair, Some(state))?)
         }
         (Place::Device(own), Location::Both(wanted)) if same(own, wanted) => {
@@ -91,6 +92,7 @@ fn alone(
             let host = memory::like(py, &view)?;
             let pair = Pair::of_device(&host, &view, Arc::clone(wanted), shared);
             let pair = pair.map_err(|error| exception(py, &error))?;
+            protect(&pair, Side::Device, source);
             (host, Place::of_pair(py, pair, Some(state))?)
         }
         (own, wanted) => {
@@ -159,11 +161,17 @@ fn both(
     }
     let (state, shared) = of_state(py, state)?;
     let pair = Pair::of_both(&source.view, &beside.view, Arc::clone(own), shared);
-    Place::of_pair(
-        py,
-        pair.map_err(|error| exception(py, &error))?,
-        Some(state),
-    )
+    let pair = pair.map_err(|error| exception(py, &error))?;
+    protect(&pair, Side::Host, source);
+    protect(&pair, Side::Device, beside);
+    Place::of_pair(py, pair, Some(state))
+}
+
+/// Keeps memory that must not be written to from being brought up to date, whatever is said of the other copy.
+fn protect(pair: &Pair, side: Side, memory: &Foreign<'_>) {
+    if !memory.writeable {
+        pair.protect(side);
+    }
 }
 
 /// The state that was given, or a new one.
