@@ -126,6 +126,39 @@ def test_host_and_device_do_not_mix(gpu: Any, call: Callable[[], Any], message: 
     assert gpu.transfers.downloads == 0
 
 
+NUMBERS: list[Callable[[Any], Any]] = [
+    lambda field: field.sum(),
+    lambda field: field.mean(),
+    lambda field: field.argmax(),
+    lambda field: np.quantile(field, 0.5),
+    lambda field: np.add.reduce(field, axis=None),
+    lambda field: np.allclose(field, VALUES[0, 0]),
+    lambda field: np.einsum("ij->", field),
+    lambda field: np.dot(field[0], field[1]),
+    lambda field: np.matmul(field[0], field[1]),
+]
+
+
+@pytest.mark.parametrize("number", range(len(NUMBERS)))
+@pytest.mark.parametrize("make", [on_device, clean, device_ahead])
+def test_a_number_that_was_computed_there_is_downloaded(gpu: Any, make: Callable[[], Storage], number: int) -> None:
+    field = make()
+    gpu.transfers.reset()
+    result = NUMBERS[number](field)
+    assert result == NUMBERS[number](VALUES)
+    assert (gpu.transfers.uploads, gpu.transfers.downloads) == (0, 1)
+    assert gpu.transfers.downloaded_bytes == np.asarray(result).nbytes
+    # What is computed on the host, or keeps axes, is not.
+    assert moved(gpu, lambda: NUMBERS[number](host_ahead()))[2] == 0
+    assert moved(gpu, lambda: field.sum(axis="I"))[2] == 0
+
+
+def test_one_element_is_downloaded_alone(gpu: Any) -> None:
+    field = on_device()
+    assert moved(gpu, lambda: field.item(1, 2)) == (VALUES[1, 2], 0, 1)
+    assert gpu.transfers.downloaded_bytes == field.itemsize
+
+
 def test_storages_of_two_devices_do_not_mix() -> None:
     with fieldstone.simulated_device(2):
         first = storage.storage(VALUES, device=("gpu", 0), managed=None)

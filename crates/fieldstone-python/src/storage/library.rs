@@ -9,7 +9,7 @@ use fieldstone_storage::{Access, PerAxis, Side, View};
 use numpy::{PyArrayDescr, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyBool, PyString, PyTuple};
 
 use super::assign;
 use super::axes::Axes;
@@ -267,6 +267,38 @@ impl Library {
         }
     }
 
+    /// What the library has computed, if it has no axes and leaves the device: a number, downloaded as every element is.
+    ///
+    /// Everything else, and all that was computed on the host, is given back as it is.
+    pub fn number<'py>(&self, result: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = result.py();
+        let Self::Device(accelerator) = self else {
+            return Ok(result);
+        };
+        let Some(dtype) = dtype_without_axes(&result)? else {
+            return Ok(result);
+        };
+        let computed = Computed {
+            array: result.clone(),
+            shape: PerAxis::new(),
+            dtype: dtype.clone(),
+        };
+        let resolved = Resolved {
+            shape: PerAxis::new(),
+            dtype,
+            axes: Axes::plain(0),
+            alignment: 1,
+            location: Location::Device(Arc::clone(accelerator)),
+        };
+        let number = self
+            .result(&computed, resolved)?
+            .get_item(PyTuple::empty(py))?;
+        match result.is_instance_of::<PyBool>() {
+            true => Ok(result),
+            false => Ok(number),
+        }
+    }
+
     /// A storage of an array that the library has computed and nobody else has.
     pub fn result<'py>(
         &self,
@@ -284,6 +316,23 @@ impl Library {
         storage.borrow().settle(py, self.side())?;
         Ok(storage.into_any())
     }
+}
+
+/// The type of a number, or of an array without axes that a storage could have; `None` for everything else.
+fn dtype_without_axes<'py>(
+    object: &Bound<'py, PyAny>,
+) -> PyResult<Option<Bound<'py, PyArrayDescr>>> {
+    let py = object.py();
+    if let Some(computed) = Computed::of(object)? {
+        return Ok((computed.ndim() == 0).then_some(computed.dtype));
+    }
+    let generic = array::numpy(py)?.getattr(intern!(py, "generic"))?;
+    if !object.is_instance(&generic)? && !object.is_instance_of::<PyBool>() {
+        return Ok(None);
+    }
+    let dtype = PyArrayDescr::new(py, object.get_type())?;
+    let storable = super::parameters::check_dtype(&dtype, "result").is_ok();
+    Ok(storable.then_some(dtype))
 }
 
 /// An array that a library has computed.

@@ -22,7 +22,7 @@ pub fn apply<'py>(
     let along = axes(call, position, default, &source)?;
     let (result, chosen) = call.run()?;
     let Some(ndim) = ndim_of_result(&result)? else {
-        return Ok(Some(result));
+        return chosen.library.number(result).map(Some);
     };
     let origin = |axis: usize| match points == Points::Move && along.contains(&axis) {
         true => Origin::Changed(axis),

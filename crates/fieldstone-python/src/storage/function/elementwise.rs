@@ -73,7 +73,7 @@ pub fn apply<'py>(call: &mut Call<'py>, names: Operands) -> PyResult<Option<Boun
     }
     let result = result?;
     let Some(computed) = Computed::of(&result)?.filter(|computed| computed.ndim() > 0) else {
-        return Ok(Some(result));
+        return library.number(result).map(Some);
     };
     let dtype = computed.dtype.clone();
     let location = chosen.location.clone();

@@ -191,7 +191,12 @@ impl Storage {
         slf: &Bound<'py, Self>,
         index: &Bound<'py, PyTuple>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Storage::current_values(slf)?.call_method1(intern!(slf.py(), "item"), index)
+        let name = intern!(slf.py(), "item");
+        if index.len() > 1 && index.len() == slf.borrow().view.ndim() {
+            // Of a storage on a device, one element is moved and not all.
+            return slf.get_item(index)?.call_method0(name);
+        }
+        Storage::current_values(slf)?.call_method1(name, index)
     }
 
     /// The elements as nested lists of Python's numbers.

@@ -17,7 +17,7 @@ use crate::storage::ufunc::result::least_common_multiple;
 pub fn unlabelled<'py>(call: &Call<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let (result, chosen) = call.run()?;
     let Some(computed) = Computed::of(&result)?.filter(|computed| computed.ndim() > 0) else {
-        return Ok(Some(result));
+        return chosen.library.number(result).map(Some);
     };
     let axes = Axes::plain(computed.ndim());
     let resolved = chosen.resolved(&computed, axes, 1);
@@ -35,7 +35,7 @@ struct Letter {
 pub fn einsum<'py>(call: &Call<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let (result, chosen) = call.run()?;
     let Some(computed) = Computed::of(&result)?.filter(|computed| computed.ndim() > 0) else {
-        return Ok(Some(result));
+        return chosen.library.number(result).map(Some);
     };
     let mut axes = Axes::plain(computed.ndim());
     if let Some(letters) = letters_of_result(call, computed.ndim())? {

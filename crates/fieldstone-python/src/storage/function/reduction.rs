@@ -77,7 +77,7 @@ pub fn apply<'py>(
     let (result, chosen) = call.run()?;
     let ndim = source.view.ndim();
     let Some(own) = ndim_of_result(&result)? else {
-        return Ok(Some(result));
+        return chosen.library.number(result).map(Some);
     };
     let mut origins: Vec<Origin> = (0..ndim)
         .filter(|axis| !gone.contains(axis))

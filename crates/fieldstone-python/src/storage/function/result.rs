@@ -51,7 +51,7 @@ pub fn with_origins<'py>(
         return Ok(PyList::new(py, entries)?.into_any());
     }
     let Some(computed) = Computed::of(&result)?.filter(|computed| computed.ndim() > 0) else {
-        return Ok(result);
+        return chosen.library.number(result);
     };
     let axes = if origins.len() == computed.ndim() {
         following(source, origins, &computed.shape)

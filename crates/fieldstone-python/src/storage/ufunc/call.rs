@@ -125,8 +125,9 @@ pub fn call<'py>(
         if let Some(target) = targets.get(index).cloned().flatten() {
             return Ok(target);
         }
-        let Some(computed) = Computed::of(&computed)? else {
-            return Ok(computed);
+        let with_axes = Computed::of(&computed)?.filter(|array| array.ndim() > 0);
+        let Some(computed) = with_axes else {
+            return library.number(computed);
         };
         let dtype = computed.dtype.clone();
         let resolved =

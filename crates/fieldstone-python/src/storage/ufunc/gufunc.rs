@@ -69,7 +69,7 @@ pub fn call<'py>(
         return Ok(Some(output.object.clone()));
     }
     let Some(computed) = Computed::of(&computed)?.filter(|computed| computed.ndim() > 0) else {
-        return Ok(Some(computed));
+        return library.number(computed).map(Some);
     };
     let alignments = inputs.iter().filter(|input| input.is_storage);
     let alignment = alignments

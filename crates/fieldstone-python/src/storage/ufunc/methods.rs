@@ -51,7 +51,7 @@ pub fn outer<'py>(
         return Ok(Some(out));
     }
     let Some(computed) = Computed::of(&result)?.filter(|computed| computed.ndim() > 0) else {
-        return Ok(Some(result));
+        return chosen.library.number(result).map(Some);
     };
     let mut axes = Axes::plain(computed.ndim());
     let sides: Vec<_> = inputs
