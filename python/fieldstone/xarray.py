@@ -86,7 +86,9 @@ def _is_label(label: object) -> bool:
     return isinstance(label, str) and (label in ("I", "J", "K") or label.isdecimal())
 
 
-def get_dims(array: DataArray, mapping: Mapping[str, str] | None = None, *, argument: str = "") -> tuple[str, ...]:
+def get_dims(
+    array: DataArray, mapping: Mapping[str, str] | None = None, *, argument: str = "", labelled: bool = False
+) -> tuple[str, ...]:
     """Tell what each dim of a ``DataArray`` means.
 
     Parameters
@@ -97,6 +99,8 @@ def get_dims(array: DataArray, mapping: Mapping[str, str] | None = None, *, argu
         Asked before the mapping of :func:`set_dims`.
     argument : str, optional
         Name of the argument, for messages.
+    labelled : bool, default False
+        Whether the user can say it by a parameter ``dims``, for messages.
 
     Returns
     -------
@@ -121,7 +125,7 @@ def get_dims(array: DataArray, mapping: Mapping[str, str] | None = None, *, argu
             labels[dim] = cf.get(dim, set())
     found = [next(iter(meanings)) if len(meanings) == 1 else None for meanings in labels.values()]
     if None in found or len(set(found)) < len(found):
-        raise DimensionsError(_problem(array, labels, argument))
+        raise DimensionsError(_problem(array, labels, argument, labelled))
     return tuple(label for label in found if label is not None)
 
 
@@ -165,10 +169,12 @@ def _axis_attributes(array: DataArray) -> dict[str, list[str]]:
     return groups
 
 
-def _problem(array: DataArray, labels: Mapping[str, set[str]], argument: str) -> str:
+def _problem(array: DataArray, labels: Mapping[str, set[str]], argument: str, labelled: bool) -> str:
+    by_parameter = "by the parameter dims, " if labelled else ""
     lines = [
         f"{f'argument {argument!r}' if argument else 'the DataArray'} has the dims {tuple(array.dims)}, "
-        "expected dims that are I, J and K by name, by fieldstone.xarray.set_dims({...}) or by CF metadata; found:"
+        f"expected dims that are I, J and K by name, {by_parameter}by fieldstone.xarray.set_dims({{...}}) or by CF "
+        "metadata; found:"
     ]
     for dim, meanings in labels.items():
         attributes = {
@@ -184,7 +190,7 @@ def _problem(array: DataArray, labels: Mapping[str, set[str]], argument: str) ->
 
 
 def data_interface(
-    array: DataArray, mapping: Mapping[str, str] | None = None, argument: str = ""
+    array: DataArray, mapping: Mapping[str, str] | None = None, argument: str = "", labelled: bool = False
 ) -> dict[object, dict[str, Any]]:
     """Describe the memory of a ``DataArray`` as ``__gt_data_interface__``.
 
@@ -196,6 +202,8 @@ def data_interface(
         What its dims mean, asked before the mapping of :func:`set_dims`.
     argument : str, optional
         Name of the argument, for messages.
+    labelled : bool, default False
+        Whether the user can say it by a parameter ``dims``, for messages.
 
     Returns
     -------
@@ -216,7 +224,7 @@ def data_interface(
             own: dict[object, dict[str, Any]] = getattr(array, name)
             return own
     data = _loaded(array, argument)
-    dims = get_dims(array, mapping, argument=argument)
+    dims = get_dims(array, mapping, argument=argument, labelled=labelled)
     for name in ("__gt_data_interface__", "__gt_interface__"):
         if hasattr(data, name):
             return _with_dims(getattr(data, name), dims, argument)

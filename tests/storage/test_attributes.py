@@ -316,7 +316,7 @@ class TestKinds:
         assert np.shares_memory(Storage(data, copy=False).to_numpy(), data)
 
     def test_kinds_are_not_called(self) -> None:
-        with pytest.raises(TypeError, match=r"cannot create '.*CPUStorage' instances"):
+        with pytest.raises(TypeError, match="CPUStorage: the class cannot be called"):
             CPUStorage(np.ones(3))  # type: ignore[call-arg]
 
     def test_storages_are_not_hashable_as_arrays_are_not(self) -> None:

@@ -64,6 +64,19 @@ SHAPES: list[Case] = [
     ),
 ]
 
+
+class Subclass(Storage):
+    """What cannot have instances."""
+
+
+CLASSES: list[Case] = [
+    (
+        lambda: Subclass([1.0, 2.0]),
+        errors.ArgumentTypeError,
+        "Subclass: a subclass of Storage has no instances, .*; let your class hold a storage",
+    ),
+]
+
 TYPES: list[Case] = [
     (
         zeros(dtype="nonsense"),
@@ -225,11 +238,20 @@ LAYOUTS: list[Case] = [
         errors.LayoutError,
         r"layout: \(0, 1\) has 2 entries, but the shape has 3 axes; give a permuta",
     ),
-    (zeros(layout=(0, 1, 1)), errors.LayoutError, "layout.*permutation"),
+    (
+        zeros(layout=(0, 1, 1)),
+        errors.LayoutError,
+        r"layout: \(0, 1, 1\) is no order of 3 axes; give a permutation of 0..2",
+    ),
     (zeros(layout=(1, 2, 3)), errors.LayoutError, "layout.*permutation"),
     (zeros(layout=(0, 1, -1)), errors.LayoutError, "layout: entry 2 is -1; it must be 0 or more"),
     (
         zeros(layout="C"),
+        errors.ArgumentTypeError,
+        r"layout: 'C' is the name of a preset; give it as defaults='C', or a permutation of the axes such as ",
+    ),
+    (
+        zeros(layout="KJI"),
         errors.ArgumentTypeError,
         r"layout: expected a permutation .* such as \(2, 1, 0\), or a callable",
     ),
@@ -354,7 +376,12 @@ NAMES: list[Case] = [
         errors.ArgumentTypeError,
         "no parameter 'order'; an order is given as defaults='C' or defaults='F'",
     ),
-    (zeros(haloo=3), errors.ArgumentTypeError, r"zeros\(\) has no parameter 'haloo'; beside its own it takes .* halo,"),
+    (
+        zeros(haloo=3),
+        errors.ArgumentTypeError,
+        r"zeros\(\) has no parameter 'haloo' \(did you mean 'halo'\?\); beside its own it takes .* halo,",
+    ),
+    (zeros(mask=3), errors.ArgumentTypeError, r"zeros\(\) has no parameter 'mask'; beside its own it takes .* halo,"),
     (lambda: storage.zeros(SHAPE, float, "IJK"), TypeError, "positional argument"),  # type: ignore[misc]
     (
         lambda: storage.zeros_like(np.ones(3), shape=(4,)),

@@ -323,3 +323,22 @@ def test_rows_one_after_the_other() -> None:
     np.testing.assert_array_equal(rows, np.arange(6).reshape(2, 3))
     assert 4 in field
     assert 9 not in field
+
+
+def test_rows_from_the_last_to_the_first() -> None:
+    values = np.arange(6.0).reshape(2, 3)
+    field = storage.as_storage(values, dims="IJ")
+    rows = list(reversed(field))
+    assert [row.dims for row in rows] == [("J",), ("J",)]
+    np.testing.assert_array_equal(rows, values[::-1])
+    rows[0][0] = -1.0
+    assert values[1, 0] == -1.0
+    with pytest.raises(TypeError, match="iteration over a storage without axes"):
+        reversed(storage.ones(()))
+
+
+def test_elements_are_not_deleted() -> None:
+    field = storage.ones((2, 3))
+    with pytest.raises(errors.ArgumentValueError, match=r"del: elements of a storage cannot be deleted; numpy.delete"):
+        del field[0]  # type: ignore[attr-defined]
+    assert np.delete(field, 0, axis=0).shape == (1, 3)

@@ -110,7 +110,7 @@ class TestKinds:
 
     @every_kind
     def test_they_are_not_called(self, kind: type[Storage]) -> None:
-        with pytest.raises(TypeError, match="cannot create"):
+        with pytest.raises(TypeError, match=f"{kind.__name__}: the class cannot be called; make storages"):
             kind(VALUES)
 
     @every_kind

@@ -99,7 +99,12 @@ pub fn read<'py>(request: &Request<'_, 'py>, object: &Bound<'py, PyAny>) -> PyRe
     if is_data_array(object)? {
         let described = py.import(intern!(py, "fieldstone.xarray"))?.call_method1(
             intern!(py, "data_interface"),
-            (object, request.mapping, request.name),
+            (
+                object,
+                request.mapping,
+                request.name,
+                request.purpose != Purpose::Call,
+            ),
         )?;
         let mut found = data_interface::read(request, object, "__gt_data_interface__", described)?;
         // Xarray takes long to find that an object does not have an attribute.

@@ -4,7 +4,7 @@ use fieldstone_device::{Contents as Fresh, DeviceError, Memory};
 use fieldstone_storage::{Allocation, Pair, Spec, View};
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyType};
 
 use super::assign::{self, Elements};
 use super::foreign::Foreign;
@@ -27,12 +27,13 @@ enum Contents<'a> {
 #[pymethods]
 impl Storage {
     #[new]
+    #[classmethod]
     #[pyo3(
         signature = (data=None, device_data=None, *, dtype=None, copy=None, sync_state=None, **parameters),
         text_signature = "(data=None, device_data=None, *, dtype=None, copy=True, sync_state=None, **parameters)"
     )]
     fn called<'py>(
-        py: Python<'py>,
+        class: &Bound<'py, PyType>,
         data: Option<&Bound<'py, PyAny>>,
         device_data: Option<&Bound<'py, PyAny>>,
         dtype: Option<&Bound<'py, PyAny>>,
@@ -40,6 +41,15 @@ impl Storage {
         sync_state: Option<&Bound<'py, PyAny>>,
         parameters: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, Storage>> {
+        let py = class.py();
+        if !class.is(py.get_type::<Storage>()) {
+            let message = format!(
+                "{}: a subclass of Storage has no instances, as what is made is of fieldstone's own kinds; let your class \
+                 hold a storage, and give what takes storages that or its __gt_data_interface__",
+                class.name()?
+            );
+            return Err(raise(py, "ArgumentTypeError", message));
+        }
         let none = PyDict::new(py);
         let given = Given {
             accepted: &Accepted::storages("Storage"),

@@ -50,6 +50,27 @@ impl Storage {
             .call1((slf.getattr("__getitem__")?, indices))
     }
 
+    /// The parts along the first axis, from the last to the first.
+    fn __reversed__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let len = slf
+            .borrow()
+            .__len__()
+            .map_err(|_| PyTypeError::new_err("iteration over a storage without axes"))?;
+        let builtins = py.import("builtins")?;
+        let indices = builtins.getattr("range")?.call1((len,))?;
+        let backwards = builtins.getattr("reversed")?.call1((indices,))?;
+        builtins
+            .getattr("map")?
+            .call1((slf.getattr("__getitem__")?, backwards))
+    }
+
+    fn __delitem__(&self, py: Python<'_>, _key: &Bound<'_, PyAny>) -> PyResult<()> {
+        let message = "del: elements of a storage cannot be deleted; numpy.delete(storage, indices, axis) makes one \
+                       without them";
+        Err(raise(py, "ArgumentValueError", message.to_owned()))
+    }
+
     fn __getitem__<'py>(
         slf: &Bound<'py, Self>,
         key: &Bound<'py, PyAny>,

@@ -33,7 +33,7 @@ use fieldstone_storage::{Dim, Layout, PerAxis, View};
 use numpy::PyArrayDescr;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::PyType;
+use pyo3::types::{PyDict, PyTuple, PyType};
 
 use self::axes::Axes;
 pub use self::device_array::SimulatedArray;
@@ -41,6 +41,7 @@ pub use self::field::describe;
 pub use self::place::{Handed, Place};
 pub use self::sync_state::SyncState;
 pub use self::tracked::Tracked;
+use crate::errors::raise;
 
 /// An array that knows what its dimensions mean, where its halo is and how it lies in memory.
 ///
@@ -73,6 +74,32 @@ pub struct SoftwareManagedGpuStorage;
 /// A storage in memory that host and device share, which the driver moves between them.
 #[pyclass(extends = Storage, weakref, name = "CUDAManagedGPUStorage", module = "fieldstone.storage")]
 pub struct CudaManagedGpuStorage;
+
+/// The kinds are made, not called: which one a storage is follows from its memory.
+macro_rules! is_not_called {
+    ($($kind:ident)*) => { $(
+        #[pymethods]
+        impl $kind {
+            #[new]
+            #[classmethod]
+            #[pyo3(signature = (*_arguments, **_keywords), text_signature = "(*arguments, **keywords)")]
+            fn called(
+                class: &Bound<'_, PyType>,
+                _arguments: &Bound<'_, PyTuple>,
+                _keywords: Option<&Bound<'_, PyDict>>,
+            ) -> PyResult<PyClassInitializer<Self>> {
+                let message = format!(
+                    "{0}: the class cannot be called; make storages with storage.zeros(shape, ...), \
+                     storage.storage(data, ...) and their like, whose device and managed say of which kind",
+                    class.name()?
+                );
+                Err(raise(class.py(), "ArgumentTypeError", message))
+            }
+        }
+    )* };
+}
+
+is_not_called!(CpuStorage GpuStorage SoftwareManagedGpuStorage CudaManagedGpuStorage);
 
 #[pymethods]
 impl Storage {

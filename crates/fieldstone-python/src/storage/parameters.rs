@@ -13,6 +13,7 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyFrozenSet, PyInt, PySet, PyString, 
 use smallvec::SmallVec;
 
 use super::{axes, memory};
+use crate::arguments::closest;
 use crate::array;
 use crate::errors::raise;
 use crate::interface::{BadLabels, labels};
@@ -228,10 +229,11 @@ fn unknown_keyword(py: Python<'_>, accepted: &Accepted<'_>, key: &str) -> PyErr 
         .flatten()
         .collect();
     let function = accepted.function;
-    let hint = match key {
-        "backend" => "; the preset of a backend is given as defaults",
-        "order" => "; an order is given as defaults='C' or defaults='F'",
-        _ => "",
+    let hint = match (key, closest(key, names.iter().copied())) {
+        ("backend", _) => "; the preset of a backend is given as defaults".to_owned(),
+        ("order", _) => "; an order is given as defaults='C' or defaults='F'".to_owned(),
+        (_, Some(name)) => format!(" (did you mean '{name}'?)"),
+        (_, None) => String::new(),
     };
     let message = format!(
         "{function}() has no parameter '{key}'{hint}; beside its own it takes {}",
@@ -477,6 +479,13 @@ fn layout<'py>(value: Bound<'py, PyAny>, key: &str) -> PyResult<LayoutChoice<'py
         } else {
             LayoutChoice::OfCount(value)
         });
+    }
+    if let Ok(name @ ("C" | "F")) = value.extract::<&str>() {
+        let message = format!(
+            "{key}: '{name}' is the name of a preset; give it as defaults='{name}', or a permutation of the axes such as \
+             (2, 1, 0)"
+        );
+        return Err(raise(value.py(), "ArgumentTypeError", message));
     }
     permutation(&value, key).map(LayoutChoice::Permutation)
 }

@@ -434,8 +434,13 @@ fn resolve_layout(
         );
         return Err(raise(py, "LayoutError", message));
     }
-    Layout::new(permutation).map_err(|error| {
-        let message = format!("{}: {error}", parameters.layout_name);
+    Layout::new(permutation.clone()).map_err(|_| {
+        let message = format!(
+            "{}: {} is no order of {ndim} axes; give a permutation of 0..{}",
+            parameters.layout_name,
+            axes::numbers(&permutation),
+            ndim.saturating_sub(1)
+        );
         raise(py, "LayoutError", message)
     })
 }
