@@ -54,9 +54,10 @@ pub struct Storage {
     /// Bytes the address of the aligned index is a multiple of.
     alignment: usize,
     writeable: bool,
+    /// Dropped before the keeper: two copies wait for uploads that still read the host's.
+    place: Place,
     /// The object whose memory is wrapped; `None` for memory of our own, which `view` keeps alive itself.
     keeper: Option<Py<PyAny>>,
-    place: Place,
 }
 
 /// A storage in host memory.
