@@ -398,6 +398,27 @@ NAMES: list[Case] = [
         errors.ArgumentTypeError,
         r"ones\(\) has no parameter 'halo'; beside its own it takes aligned_index, alignment_size, backend, device",
     ),
+    (
+        lambda: arrays.ones((2,), order="F"),
+        errors.ArgumentTypeError,
+        r"no parameter 'order'; an order is given as backend='C' or backend='F'; ",
+    ),
+    (
+        lambda: arrays.ones((2,), defaults="F"),
+        errors.ArgumentTypeError,
+        r"no parameter 'defaults'; the preset of a backend is given as backend; ",
+    ),
+    (lambda: arrays.ones((2,), layout="F"), errors.ArgumentTypeError, "layout: 'F' is .*; give it as backend='F', or"),
+    (
+        lambda: storage.register_preset(5, "IJK"),  # type: ignore[arg-type]
+        errors.ArgumentTypeError,
+        r"name: expected the name of the preset, got 5",
+    ),
+    (
+        lambda: field().host_to_device(force="yes"),  # type: ignore[arg-type]
+        errors.ArgumentTypeError,
+        r"force: expected True or False, got 'yes' \(str\)",
+    ),
     *(
         (
             lambda name=name, value=value: arrays.ones((2,), backend="C", **{name: value}),

@@ -317,7 +317,11 @@ class TestWrapping:
                 errors.DeviceError,
                 "device: the data is on a device, and a storage in host memory cannot wrap that",
             ),
-            (lambda: storage.zeros((2,), device=("gpu", 7)), errors.DeviceError, "device: there is no GPU 7"),
+            (
+                lambda: storage.zeros((2,), device=("gpu", 7)),
+                errors.DeviceError,
+                r"device: there is no GPU 7: there is one only, of number 0$",
+            ),
         ],
     )
     def test_wrong_buffers_are_refused(self, call: Any, error: type[Exception], message: str) -> None:

@@ -18,12 +18,20 @@ use crate::errors::raise;
 const INSTEAD: &str = "to run without one, on a simulated device in host memory, set the environment variable \
                        FIELDSTONE_DEVICE=sim or use `with fieldstone.simulated_device():`";
 
+/// A remedy for an accelerator that is not there; none where there are others, whose numbers the error says.
+fn instead() -> String {
+    match device::accelerators() {
+        Ok(others) if !others.is_empty() => String::new(),
+        _ => format!("; {INSTEAD}"),
+    }
+}
+
 /// The exception for an error of a device.
 pub fn exception(py: Python<'_>, error: &DeviceError) -> PyErr {
     let message = error.to_string();
     match error {
         DeviceError::OutOfMemory { .. } => PyMemoryError::new_err(message),
-        DeviceError::NoDevice { .. } => raise(py, "DeviceError", format!("{message}; {INSTEAD}")),
+        DeviceError::NoDevice { .. } => raise(py, "DeviceError", format!("{message}{}", instead())),
         DeviceError::Alignment { .. } | DeviceError::Threads { .. } => {
             raise(py, "ArgumentValueError", message)
         }
@@ -82,7 +90,7 @@ pub fn accelerator(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<Arc<
 fn named(py: Python<'_>, name: &str, error: &DeviceError) -> PyErr {
     match error {
         DeviceError::NoDevice { .. } => {
-            raise(py, "DeviceError", format!("{name}: {error}; {INSTEAD}"))
+            raise(py, "DeviceError", format!("{name}: {error}{}", instead()))
         }
         other => exception(py, other),
     }

@@ -303,15 +303,15 @@ impl Storage {
     }
 
     /// Copies the host memory to the device if it is newer; does nothing where there is one copy only.
-    #[pyo3(signature = (*, force=false))]
-    fn host_to_device(&self, py: Python<'_>, force: bool) -> PyResult<()> {
-        self.bring_to(py, Side::Device, force)
+    #[pyo3(signature = (*, force=None), text_signature = "($self, *, force=False)")]
+    fn host_to_device(&self, py: Python<'_>, force: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        self.bring_to(py, Side::Device, forced(force)?)
     }
 
     /// Copies the device memory to the host if it is newer; does nothing where there is one copy only.
-    #[pyo3(signature = (*, force=false))]
-    fn device_to_host(&self, py: Python<'_>, force: bool) -> PyResult<()> {
-        self.bring_to(py, Side::Host, force)
+    #[pyo3(signature = (*, force=None), text_signature = "($self, *, force=False)")]
+    fn device_to_host(&self, py: Python<'_>, force: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        self.bring_to(py, Side::Host, forced(force)?)
     }
 
     /// Makes host and device memory equal; where there is one copy only, waits for the device.
@@ -428,4 +428,9 @@ impl Storage {
         }
         Ok(permutation)
     }
+}
+
+/// Whether a copy is to be made in any case.
+fn forced(force: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
+    force.map_or(Ok(false), |force| parameters::flag(force, "force"))
 }

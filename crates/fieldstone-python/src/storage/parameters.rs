@@ -160,7 +160,7 @@ impl<'py> Parameters<'py> {
                 );
                 return Err(raise(py, "ArgumentTypeError", message));
             }
-            parameters.set(py, key, value)?;
+            parameters.set(py, accepted.preset, key, value)?;
             given.push((index, key));
         }
         if accepted.preset == "backend" && parameters.defaults.is_some() {
@@ -179,7 +179,13 @@ impl<'py> Parameters<'py> {
         preset.map(|preset| preset.device)
     }
 
-    fn set(&mut self, py: Python<'py>, key: &str, value: Bound<'py, PyAny>) -> PyResult<()> {
+    fn set(
+        &mut self,
+        py: Python<'py>,
+        preset: &str,
+        key: &str,
+        value: Bound<'py, PyAny>,
+    ) -> PyResult<()> {
         match key {
             "aligned_index" => self.aligned_index = Some(entries(&value, key, "index")?),
             "alignment_size" => {
@@ -200,7 +206,7 @@ impl<'py> Parameters<'py> {
             }
             "halo" => self.halo = Some(halo(&value)?),
             "layout" | "layout_map" => {
-                self.layout = Some(layout(value, key)?);
+                self.layout = Some(layout(value, key, preset)?);
                 self.layout_name = if key == "layout" {
                     "layout"
                 } else {
@@ -229,9 +235,10 @@ fn unknown_keyword(py: Python<'_>, accepted: &Accepted<'_>, key: &str) -> PyErr 
         .flatten()
         .collect();
     let function = accepted.function;
+    let preset = accepted.preset;
     let hint = match (key, closest(key, names.iter().copied())) {
-        ("backend", _) => "; the preset of a backend is given as defaults".to_owned(),
-        ("order", _) => "; an order is given as defaults='C' or defaults='F'".to_owned(),
+        ("backend" | "defaults", _) => format!("; the preset of a backend is given as {preset}"),
+        ("order", _) => format!("; an order is given as {preset}='C' or {preset}='F'"),
         (_, Some(name)) => format!(" (did you mean '{name}'?)"),
         (_, None) => String::new(),
     };
@@ -472,7 +479,7 @@ pub fn dims(value: &Bound<'_, PyAny>, name: &str) -> PyResult<PerAxis<Dim>> {
     Err(raise(py, "DimensionsError", message))
 }
 
-fn layout<'py>(value: Bound<'py, PyAny>, key: &str) -> PyResult<LayoutChoice<'py>> {
+fn layout<'py>(value: Bound<'py, PyAny>, key: &str, preset: &str) -> PyResult<LayoutChoice<'py>> {
     if value.is_callable() {
         return Ok(if key == "layout" {
             LayoutChoice::OfDims(value)
@@ -482,7 +489,7 @@ fn layout<'py>(value: Bound<'py, PyAny>, key: &str) -> PyResult<LayoutChoice<'py
     }
     if let Ok(name @ ("C" | "F")) = value.extract::<&str>() {
         let message = format!(
-            "{key}: '{name}' is the name of a preset; give it as defaults='{name}', or a permutation of the axes such as \
+            "{key}: '{name}' is the name of a preset; give it as {preset}='{name}', or a permutation of the axes such as \
              (2, 1, 0)"
         );
         return Err(raise(value.py(), "ArgumentTypeError", message));
@@ -627,12 +634,16 @@ pub fn dims_tuple<'py>(py: Python<'py>, dims: &[Dim]) -> PyResult<Bound<'py, PyT
 /// Adds a preset to those that `defaults` can name.
 #[pyfunction]
 pub fn register_preset(
-    name: &str,
+    name: &Bound<'_, PyAny>,
     order: &Bound<'_, PyAny>,
     alignment_size: &Bound<'_, PyAny>,
     preset_device: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
     let py = order.py();
+    let Ok(name) = name.extract::<&str>() else {
+        let message = format!("name: expected the name of the preset, got {}", shown(name));
+        return Err(raise(py, "ArgumentTypeError", message));
+    };
     let order = match order.extract::<&str>().ok() {
         Some("C") => StrideOrder::C,
         Some("F") => StrideOrder::F,
