@@ -107,6 +107,10 @@ class CompilationError(FieldstoneError, RuntimeError):
     """The code generator or LLVM failed; a defect of fieldstone."""
 
 
+class SyncWarning(UserWarning):
+    """Warning that the two copies of a storage cannot be kept equal without help."""
+
+
 class TransferWarning(UserWarning):
     """Warning that data is copied between host and device for a call."""
 

@@ -266,3 +266,20 @@ class TestTheHaloDuringAnOperation:
 
         field.halo = (Width(),)
         assert field.halo == ((1, 1),)
+
+
+def test_with_arrays_out_on_both_sides_an_access_warns_until_somebody_says_what_is_newer() -> None:
+    with fieldstone.simulated_device():
+        field = storage.zeros((4, 3), device="gpu")
+        here, there = field.to_numpy(), field.to_cupy()
+        field.set_synchronized()
+        with pytest.warns(errors.SyncWarning, match="arrays of the host's copy and of the device's are out"):
+            field[0, 0]
+        here[...] = 5.0
+        field.set_host_modified()
+        assert (field + 1.0).sum() == 72.0
+        there[...] = 7.0
+        field.set_device_modified()
+        assert field[0, 0] == 7.0
+        del there
+        assert field[1, 1] == 7.0

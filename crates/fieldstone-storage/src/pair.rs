@@ -332,6 +332,14 @@ impl Pair {
         self.sync.ledger().is_out(side)
     }
 
+    /// Whether only others know which copy is ahead: arrays that may be written to are out on both sides, and nobody has said
+    /// which was.
+    pub fn is_unknown(&self) -> bool {
+        let ledger = self.sync.ledger();
+        let is_out = |side| !ledger.leased(side).is_empty();
+        ledger.ahead.is_none() && is_out(Side::Host) && is_out(Side::Device)
+    }
+
     /// Whoever holds an array may have written to it. With arrays out on both sides, only their holders can tell.
     fn note_leases(&self, ledger: &mut Ledger, side: Side) {
         let behind = ledger

@@ -11,7 +11,7 @@ use numpy::{PyArrayDescr, PyArrayDescrMethods};
 use pyo3::prelude::*;
 
 use super::memory;
-use super::place::Place;
+use super::place::{Place, warn_of_both};
 use crate::array::exception;
 use crate::errors::raise;
 
@@ -56,6 +56,7 @@ impl<'a, 'py> Elements<'a, 'py> {
                 Ok(self.view.clone())
             }
             Place::Pair { pair, .. } => {
+                warn_of_both(py, pair)?;
                 let current = py.detach(|| pair.access(side, self.view, access));
                 current.map_err(|error| exception(py, &error))?;
                 Ok(match side {

@@ -102,7 +102,10 @@ impl Storage {
         let current = match place {
             Place::Host => Ok(()),
             Place::Device(_) => return Err(self.no_host_buffer(py)),
-            Place::Pair { pair, .. } => py.detach(|| pair.access(Side::Host, &self.view, access)),
+            Place::Pair { pair, .. } => {
+                warn_of_both(py, pair)?;
+                py.detach(|| pair.access(Side::Host, &self.view, access))
+            }
             Place::Managed(accelerator) => {
                 py.detach(|| Ok(accelerator.synchronize(Stream::DEFAULT)?))
             }
@@ -121,6 +124,7 @@ impl Storage {
             )),
             Place::Device(_) | Place::Managed(_) => Ok(self.view.clone()),
             Place::Pair { pair, .. } => {
+                warn_of_both(py, pair)?;
                 py.detach(|| pair.access(Side::Device, &self.view, access))
                     .map_err(|error| exception(py, &error))?;
                 Ok(pair.on_device(&self.view))
@@ -271,6 +275,18 @@ impl Storage {
             }
         })
     }
+}
+
+/// Warns where arrays of both copies are out: which of them has been written to last cannot be told.
+pub fn warn_of_both(py: Python<'_>, pair: &Pair) -> PyResult<()> {
+    if !pair.is_unknown() {
+        return Ok(());
+    }
+    let category = py.import("fieldstone.errors")?.getattr("SyncWarning")?;
+    let message = c"arrays of the host's copy and of the device's are out now, and fieldstone cannot tell through which of them \
+                    was written last; give up one of them before using the storage, or call set_host_modified() or \
+                    set_device_modified() after each write";
+    PyErr::warn(py, &category, message, 1)
 }
 
 /// The exception for a buffer that a storage does not have.
