@@ -53,7 +53,7 @@ thread() {
 valgrind() {
     command -v valgrind >/dev/null || { skip valgrind "there is no valgrind"; return; }
     # Threads that wait at the end are reachable through pointers into their stacks; those leaks are called possible.
-    under valgrind "$RUNNER=valgrind --quiet --error-exitcode=99 --fair-sched=yes --num-callers=30 --leak-check=full --show-leak-kinds=definite,indirect --errors-for-leak-kinds=definite,indirect" \
+    under valgrind "$RUNNER=valgrind --quiet --error-exitcode=99 --fair-sched=yes --child-silent-after-fork=yes --num-callers=30 --leak-check=full --show-leak-kinds=definite,indirect --errors-for-leak-kinds=definite,indirect" \
         cargo test --quiet --locked --no-fail-fast $CRATES
 }
 
