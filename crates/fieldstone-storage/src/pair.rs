@@ -207,7 +207,10 @@ impl Pair {
     /// Whether every byte of every element is one of the view, whose elements may be parts of them.
     fn is_all(&self, view: &View) -> bool {
         let bytes = |view: &View| view.len() * view.itemsize();
-        bytes(view) == bytes(&self.elements)
+        let mut axes = view.shape().iter().zip(view.strides());
+        // Repeated elements are fewer than they seem.
+        let is_repeated = axes.any(|(&size, &stride)| size > 1 && stride == 0);
+        bytes(view) == bytes(&self.elements) && !is_repeated
     }
 
     /// The side that is ahead in any of the elements of a view.

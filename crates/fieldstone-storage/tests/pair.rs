@@ -260,3 +260,12 @@ fn an_array_that_is_only_read_is_never_stale_and_writes_nothing() {
     set(&pair, Device, &view, Write, 9);
     assert_eq!(pair.sync().ahead(), Some(Device));
 }
+
+#[test]
+fn repeated_elements_are_not_everything() {
+    let (pair, view) = vectors(100);
+    set(&pair, Device, &view, Write, 3);
+    let repeated = part(&view, 0, 1).broadcast(&[100]).unwrap();
+    pair.access(Host, &repeated, Write).unwrap();
+    assert_eq!(get(&pair, Host, &part(&view, 50, 1)), 3);
+}
