@@ -129,9 +129,10 @@ def test_a_forked_child_uses_what_its_parent_made() -> None:
 
 
 END = """
-import threading, weakref
+import threading, warnings, weakref
 import numpy as np
-from fieldstone import storage
+from fieldstone import errors, storage
+warnings.simplefilter("ignore", errors.SyncWarning)
 fields = [storage.ones((70, 70, 40), **given) for given in KINDS]
 views = [field[1:].transpose(2, 0, 1) for field in fields]
 exports = [np.asarray(field) for field in fields if not isinstance(field, storage.GPUStorage)]

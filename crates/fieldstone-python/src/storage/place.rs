@@ -282,7 +282,11 @@ pub fn warn_of_both(py: Python<'_>, pair: &Pair) -> PyResult<()> {
     if !pair.is_unknown() {
         return Ok(());
     }
-    let category = py.import("fieldstone.errors")?.getattr("SyncWarning")?;
+    // While the interpreter ends nothing can be imported, and nobody reads warnings.
+    let Ok(errors) = py.import("fieldstone.errors") else {
+        return Ok(());
+    };
+    let category = errors.getattr("SyncWarning")?;
     let message = c"arrays of the host's copy and of the device's are out now, and fieldstone cannot tell through which of them \
                     was written last; give up one of them before using the storage, or call set_host_modified() or \
                     set_device_modified() after each write";
