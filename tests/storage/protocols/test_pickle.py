@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldstone import errors, storage
+from fieldstone import _core, errors, storage
 from fieldstone.storage import Storage
 
 from ..strategies import storages
@@ -156,3 +156,9 @@ def test_an_origin_of_its_own_is_kept() -> None:
         storage.zeros_like(field),
     ):
         assert_same(made, field)
+
+
+@pytest.mark.parametrize("order", [[0, 2], [1, 1], [7, 0]])
+def test_a_pickle_that_was_tampered_with_is_refused(order: list[int]) -> None:
+    with pytest.raises(errors.ArgumentValueError, match="for the order of its axes"):
+        _core.restore(np.zeros((2, 3)), order, {})

@@ -124,11 +124,14 @@ fn restore<'py>(
     order: Vec<usize>,
     parameters: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, Storage>> {
-    let mut inverse = vec![0; order.len()];
-    order
-        .iter()
-        .enumerate()
-        .for_each(|(position, &axis)| inverse[axis] = position);
+    let position = |axis| order.iter().position(|&other| other == axis);
+    let Some(inverse) = (0..order.len())
+        .map(position)
+        .collect::<Option<Vec<usize>>>()
+    else {
+        let message = format!("the pickle of a storage has {order:?} for the order of its axes");
+        return Err(raise(values.py(), "ArgumentValueError", message));
+    };
     made_of(&values.call_method1("transpose", (inverse,))?, parameters)
 }
 
