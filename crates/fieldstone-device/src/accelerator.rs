@@ -137,15 +137,7 @@ pub trait Accelerator: Any + Device {
         target: *mut u8,
         rows: Rows,
         stream: Stream,
-    ) -> Result<(), DeviceError> {
-        for row in 0..rows.count {
-            let from = source.wrapping_add(row * rows.source_pitch);
-            let to = target.wrapping_add(row * rows.target_pitch);
-            // SAFETY: as the caller says.
-            unsafe { self.upload(from, to, rows.bytes, stream)? };
-        }
-        Ok(())
-    }
+    ) -> Result<(), DeviceError>;
 
     /// Copies rows of bytes from this device to host memory, as one transfer.
     ///
@@ -160,15 +152,7 @@ pub trait Accelerator: Any + Device {
         target: *mut u8,
         rows: Rows,
         stream: Stream,
-    ) -> Result<(), DeviceError> {
-        for row in 0..rows.count {
-            let from = source.wrapping_add(row * rows.source_pitch);
-            let to = target.wrapping_add(row * rows.target_pitch);
-            // SAFETY: as the caller says.
-            unsafe { self.download(from, to, rows.bytes, stream)? };
-        }
-        Ok(())
-    }
+    ) -> Result<(), DeviceError>;
 
     /// Copies within this device.
     ///
