@@ -148,3 +148,13 @@ def test_after_a_run_that_fails_arrays_handed_out_still_count(device: Any) -> No
         gtscript.stencil(backend="debug", definition=accumulate)(field, Absent())
     held[...] = 7.0
     assert (field.to_numpy() == 7.0).all()
+
+
+def test_a_stencil_warns_where_arrays_are_out_on_both_sides(device: Any) -> None:
+    stencil = gtscript.stencil(backend="numpy", definition=scale)
+    a = storage.ones(SHAPE, device="gpu")
+    arrays = a.to_numpy(), a.to_cupy()
+    a.set_synchronized()
+    with pytest.warns(errors.SyncWarning, match="arrays of the host's copy and of the device's are out"):
+        stencil(a, np.zeros(SHAPE), 1.0)
+    del arrays

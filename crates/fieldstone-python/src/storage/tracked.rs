@@ -7,7 +7,7 @@ use fieldstone_device::{Accelerator, Stream};
 use fieldstone_storage::{Access, Pair, Side, View};
 use pyo3::prelude::*;
 
-use super::place::{Place, transferred};
+use super::place::{Place, transferred, warn_of_both};
 use super::{Storage, memory};
 use crate::array::exception;
 use crate::errors::raise;
@@ -92,6 +92,7 @@ impl Tracked {
     pub fn acquire(&self, py: Python<'_>, writes: bool) -> PyResult<()> {
         match self {
             Self::Pair { pair, view } => {
+                warn_of_both(py, pair)?;
                 let access = if writes {
                     Access::ReadWrite
                 } else {
