@@ -247,10 +247,14 @@ fn statements(body: &[Stmt], stencil: &Stencil) -> Result<Vec<Statement>, RunErr
                 target,
                 target_span,
                 value,
+                ..
             } => dispatch!(value.dtype(), T => {
                 let access = Access::new(stencil, *target, *target_span);
                 Ok(Statement::Assign(assign::<T>(access, values(value, stencil)?)))
             }),
+            StmtKind::While { .. } | StmtKind::Region { .. } => {
+                unreachable!("no program has loops or regions yet")
+            }
             StmtKind::If {
                 condition,
                 then,

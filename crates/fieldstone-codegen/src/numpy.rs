@@ -237,6 +237,9 @@ impl<'a> Text<'a> {
                     Some(mask) => format!("np.copyto({target}[box], {value}, where={mask})"),
                 });
             }
+            StmtKind::While { .. } | StmtKind::Region { .. } => {
+                unreachable!("no program has loops or regions yet")
+            }
             StmtKind::If {
                 condition,
                 then,
@@ -306,6 +309,8 @@ impl<'a> Text<'a> {
         let (span, before) = match &statement.kind {
             StmtKind::Assign { .. } => (statement.span, ""),
             StmtKind::If { condition, .. } => (condition.span, "if "),
+            StmtKind::While { condition, .. } => (condition.span, "while "),
+            StmtKind::Region { .. } => return,
         };
         if let Some(text) = self.source(span) {
             let (place, code) = text;

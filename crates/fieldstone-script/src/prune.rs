@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use fieldstone_stencil::ir::{Stencil, Stmt, StmtKind, Target, TempId};
-use fieldstone_stencil::visit::reads;
+use fieldstone_stencil::visit::{accesses, reads};
 
 /// Removes what is assigned to those of `stored` that nothing reads.
 pub fn prune(stencil: &mut Stencil, stored: &HashSet<TempId>) {
@@ -49,27 +49,32 @@ fn statements(body: &mut Vec<Stmt>, stored: &HashSet<TempId>, read: &mut HashSet
     let mut kept = Vec::with_capacity(body.len());
     for mut statement in std::mem::take(body).into_iter().rev() {
         match &mut statement.kind {
-            StmtKind::Assign { target, value, .. } => {
+            StmtKind::Assign { target, .. } => {
                 if matches!(target, Target::Temp(id) if stored.contains(id))
                     && !read.contains(target)
                 {
                     continue;
                 }
-                reads(value, &mut |access| {
-                    read.insert(access.target);
-                });
             }
-            StmtKind::If {
-                condition,
-                then,
-                orelse,
-            } => {
+            StmtKind::If { then, orelse, .. } => {
                 statements(orelse, stored, read);
                 statements(then, stored, read);
-                reads(condition, &mut |access| {
-                    read.insert(access.target);
-                });
             }
+            StmtKind::Region { body, .. } => statements(body, stored, read),
+            StmtKind::While { body, .. } => {
+                // A round may read what the round before wrote.
+                accesses(body, &mut |access| {
+                    if !access.write {
+                        read.insert(access.target);
+                    }
+                });
+                statements(body, stored, read);
+            }
+        }
+        for expr in statement.expressions() {
+            reads(expr, &mut |access| {
+                read.insert(access.target);
+            });
         }
         kept.push(statement);
     }
@@ -78,22 +83,14 @@ fn statements(body: &mut Vec<Stmt>, stored: &HashSet<TempId>, read: &mut HashSet
 }
 
 fn renumber(statement: &mut Stmt, new: &[Option<TempId>]) {
-    match &mut statement.kind {
-        StmtKind::Assign { target, value, .. } => {
+    statement.walk_mut(&mut |statement| {
+        for expr in statement.expressions_mut() {
+            expr.each_target(&mut |target| rename(target, new));
+        }
+        if let StmtKind::Assign { target, .. } = &mut statement.kind {
             rename(target, new);
-            value.each_target(&mut |target| rename(target, new));
         }
-        StmtKind::If {
-            condition,
-            then,
-            orelse,
-        } => {
-            condition.each_target(&mut |target| rename(target, new));
-            then.iter_mut()
-                .chain(orelse)
-                .for_each(|statement| renumber(statement, new));
-        }
-    }
+    });
 }
 
 fn rename(target: &mut Target, new: &[Option<TempId>]) {

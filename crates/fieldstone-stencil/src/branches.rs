@@ -104,20 +104,11 @@ fn place(
         return;
     };
     let temporary = TempId(stencil.temporaries.len() as u32);
-    stencil.temporaries.push(Temporary {
-        name: free_name(stencil),
-        dtype: Some(DType::Bool),
-        span: condition.span,
-    });
+    let kept = Temporary::at_every_point(free_name(stencil), Some(DType::Bool), condition.span);
+    stencil.temporaries.push(kept);
     let target = Target::Temp(temporary);
-    let kept = Stmt {
-        span: condition.span,
-        kind: StmtKind::Assign {
-            target,
-            target_span: condition.span,
-            value: condition,
-        },
-    };
+    let span = condition.span;
+    let kept = Stmt::assign(target, span, condition, span);
     out.push(guarded(vec![kept], guards));
     for (branch, holds) in [(then, true), (orelse, false)] {
         let guards: Vec<Guard> = guards.iter().copied().chain([(temporary, holds)]).collect();
@@ -155,10 +146,7 @@ fn guarded(body: Vec<Stmt>, guards: &[Guard]) -> Stmt {
     for (temporary, holds) in guards.iter().rev() {
         let span = body[0].span;
         let condition = Expr {
-            kind: ExprKind::Access {
-                target: Target::Temp(*temporary),
-                offset: Offset::ZERO,
-            },
+            kind: ExprKind::read(Target::Temp(*temporary), Offset::ZERO),
             dtype: Some(DType::Bool),
             span,
         };

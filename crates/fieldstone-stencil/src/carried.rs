@@ -39,11 +39,8 @@ pub fn in_temporaries(mut stencil: Stencil, analysis: &Analysis) -> Stencil {
         };
         let temporary = TempId(stencil.temporaries.len() as u32);
         let field = stencil.field(id);
-        let fresh = Temporary {
-            name: format!("{}@", field.name),
-            dtype: Some(field.dtype),
-            span: field.span,
-        };
+        let name = format!("{}@", field.name);
+        let fresh = Temporary::at_every_point(name, Some(field.dtype), field.span);
         stencil.temporaries.push(fresh);
         for section in &mut stencil.computations[home].sections {
             carry(section, id, temporary);
@@ -139,23 +136,16 @@ fn carry(section: &mut Section, id: FieldId, temporary: TempId) {
                 target,
                 target_span,
                 value,
+                ..
             } if *target == Target::Field(id) => {
                 *target = Target::Temp(temporary);
-                Some(Stmt {
-                    span: statement.span,
-                    kind: StmtKind::Assign {
-                        target: Target::Field(id),
-                        target_span: *target_span,
-                        value: Expr {
-                            kind: ExprKind::Access {
-                                target: Target::Temp(temporary),
-                                offset: Offset::ZERO,
-                            },
-                            dtype: value.dtype,
-                            span: value.span,
-                        },
-                    },
-                })
+                let copied = Expr {
+                    kind: ExprKind::read(Target::Temp(temporary), Offset::ZERO),
+                    dtype: value.dtype,
+                    span: value.span,
+                };
+                let (field, span) = (Target::Field(id), statement.span);
+                Some(Stmt::assign(field, *target_span, copied, span))
             }
             _ => None,
         };
@@ -166,19 +156,11 @@ fn carry(section: &mut Section, id: FieldId, temporary: TempId) {
 }
 
 fn rename(statement: &mut Stmt, id: FieldId, temporary: TempId) {
-    match &mut statement.kind {
-        StmtKind::Assign { value, .. } => rename_reads(value, id, temporary),
-        StmtKind::If {
-            condition,
-            then,
-            orelse,
-        } => {
-            rename_reads(condition, id, temporary);
-            for inner in then.iter_mut().chain(orelse) {
-                rename(inner, id, temporary);
-            }
+    statement.walk_mut(&mut |statement| {
+        for expr in statement.expressions_mut() {
+            rename_reads(expr, id, temporary);
         }
-    }
+    });
 }
 
 fn rename_reads(expr: &mut Expr, id: FieldId, temporary: TempId) {

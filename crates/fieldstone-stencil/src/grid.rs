@@ -181,6 +181,33 @@ impl fmt::Display for Interval {
     }
 }
 
+/// Points along a horizontal axis: from the first to before the second; without a bound, as far as anything is computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Range {
+    /// First point.
+    pub start: Option<Bound>,
+    /// One past the last point.
+    pub end: Option<Bound>,
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let open = |bound: Option<Bound>| bound.map_or(String::new(), |bound| bound.to_string());
+        write!(f, "{}:{}", open(self.start), open(self.end))
+    }
+}
+
+/// A part of the horizontal plane: ranges along I and J. Bounds count from the first point of the domain and from one past
+/// its last, and may lie outside of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Area(pub [Range; 2]);
+
+impl fmt::Display for Area {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {}", self.0[0], self.0[1])
+    }
+}
+
 /// How far something reaches around a domain point: per axis `(lower, upper)`, both `>= 0` when it reaches outwards.
 ///
 /// `lower` points towards smaller indices, `upper` towards larger ones: an access at offset `[-2, 1, 0]` has the extent

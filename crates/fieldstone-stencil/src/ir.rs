@@ -9,7 +9,7 @@
 //! inlined and externals are literals by the time a program is IR.
 
 use crate::dtype::DType;
-use crate::grid::{Axes, Interval, Offset};
+use crate::grid::{Area, Axes, Axis, Interval, Offset};
 use crate::source::{SourceMap, Span};
 
 /// Index into [`Stencil::fields`].
@@ -59,8 +59,10 @@ pub struct Field {
     pub name: String,
     /// Element type.
     pub dtype: DType,
-    /// Axes it extends along.
+    /// Axes it extends along. A table that is the same at all points has none.
     pub axes: Axes,
+    /// Sizes of the data dimensions, behind the axes of the grid.
+    pub data_dims: Vec<u32>,
     /// Where it is declared.
     pub span: Span,
 }
@@ -83,6 +85,10 @@ pub struct Temporary {
     pub name: String,
     /// Element type; `None` until types are resolved.
     pub dtype: Option<DType>,
+    /// Axes it extends along.
+    pub axes: Axes,
+    /// Sizes of the data dimensions, behind the axes of the grid.
+    pub data_dims: Vec<u32>,
     /// Where it is first assigned.
     pub span: Span,
 }
@@ -132,12 +138,16 @@ pub struct Stmt {
 /// What a statement does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StmtKind {
-    /// Writes a value to the point itself.
+    /// Writes a value to the point itself, or to another level of its column.
     Assign {
         /// What is written.
         target: Target,
         /// Where the target stands in the source.
         target_span: Span,
+        /// Where it is written, from the point that is computed. Zero along I and J.
+        offset: Offset,
+        /// What the offset does not say: a level that is computed, indices of data dimensions.
+        subscript: Option<Box<Subscript>>,
         /// The value.
         value: Expr,
     },
@@ -151,6 +161,58 @@ pub enum StmtKind {
         /// Where it does not.
         orelse: Vec<Stmt>,
     },
+    /// Repeats the body at points where the condition holds, each point by itself, until it holds no longer.
+    While {
+        /// A boolean, evaluated before each round.
+        condition: Expr,
+        /// What is repeated.
+        body: Vec<Stmt>,
+    },
+    /// Runs the body at the points of a part of the horizontal plane.
+    Region {
+        /// The part.
+        area: Area,
+        /// What runs there.
+        body: Vec<Stmt>,
+    },
+}
+
+/// What an access says beside its constant offset.
+///
+/// The operands are the level, if it is computed, and behind it one index for each data dimension of the target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Subscript {
+    /// How the level is given.
+    pub level: LevelIndex,
+    /// Integers.
+    pub operands: Vec<Expr>,
+}
+
+/// How an access says which level it is at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum LevelIndex {
+    /// By the K component of its offset.
+    #[default]
+    Constant,
+    /// By the first operand, added to the level that is computed and to the offset.
+    Offset,
+    /// By the first operand, counted from the first level of the domain.
+    Absolute,
+}
+
+impl Subscript {
+    /// The level, if it is computed.
+    pub fn level(&self) -> Option<&Expr> {
+        match self.level {
+            LevelIndex::Constant => None,
+            LevelIndex::Offset | LevelIndex::Absolute => self.operands.first(),
+        }
+    }
+
+    /// One index for each data dimension.
+    pub fn indices(&self) -> &[Expr] {
+        &self.operands[usize::from(self.level != LevelIndex::Constant)..]
+    }
 }
 
 /// What can be read with an offset and written.
@@ -171,6 +233,33 @@ pub struct Expr {
     pub dtype: Option<DType>,
     /// Where it stands.
     pub span: Span,
+}
+
+impl Stmt {
+    /// An assignment of a value to the point itself.
+    pub fn assign(target: Target, target_span: Span, value: Expr, span: Span) -> Stmt {
+        Stmt {
+            kind: StmtKind::Assign {
+                target,
+                target_span,
+                offset: Offset::ZERO,
+                subscript: None,
+                value,
+            },
+            span,
+        }
+    }
+}
+
+impl ExprKind {
+    /// The read of a target at an offset.
+    pub fn read(target: Target, offset: Offset) -> ExprKind {
+        ExprKind::Access {
+            target,
+            offset,
+            subscript: None,
+        }
+    }
 }
 
 impl Expr {
@@ -206,7 +295,11 @@ pub enum ExprKind {
         target: Target,
         /// Where, from the point that is computed. Zero along axes the target does not have.
         offset: Offset,
+        /// What the offset does not say: a level that is computed, indices of data dimensions.
+        subscript: Option<Box<Subscript>>,
     },
+    /// The index of the point that is computed along an axis, counted from the first point of the domain.
+    Position(Axis),
     /// One operand.
     Unary(UnaryOp, Box<Expr>),
     /// Two operands.
@@ -401,6 +494,17 @@ impl Builtin {
 }
 
 impl Temporary {
+    /// A temporary with one element at each point of the grid.
+    pub fn at_every_point(name: String, dtype: Option<DType>, span: Span) -> Temporary {
+        Temporary {
+            name,
+            dtype,
+            axes: Axes::IJK,
+            data_dims: Vec::new(),
+            span,
+        }
+    }
+
     /// The name it has in the source: without what makes names of inlined functions unique.
     pub fn source_name(&self) -> &str {
         let name = self.name.rsplit('.').next().unwrap_or_default();
@@ -445,11 +549,19 @@ impl Stencil {
         }
     }
 
-    /// The axes a target extends along; temporaries have all three.
+    /// The axes a target extends along.
     pub fn target_axes(&self, target: Target) -> Axes {
         match target {
             Target::Field(id) => self.field(id).axes,
-            Target::Temp(_) => Axes::IJK,
+            Target::Temp(id) => self.temporary(id).axes,
+        }
+    }
+
+    /// Sizes of the data dimensions of a target.
+    pub fn data_dims(&self, target: Target) -> &[u32] {
+        match target {
+            Target::Field(id) => &self.field(id).data_dims,
+            Target::Temp(id) => &self.temporary(id).data_dims,
         }
     }
 }

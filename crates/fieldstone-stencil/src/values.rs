@@ -74,26 +74,21 @@ struct Names {
 
 impl Names {
     fn rename(&mut self, statement: &mut Stmt, always: bool) {
-        match &mut statement.kind {
-            StmtKind::Assign { target, value, .. } => {
-                self.rename_reads(value);
-                if let Target::Temp(id) = target {
-                    if always {
-                        self.define(*id);
-                    }
-                    *id = self.current[id.0 as usize];
-                }
+        for expr in statement.expressions_mut() {
+            self.rename_reads(expr);
+        }
+        if let StmtKind::Assign {
+            target: Target::Temp(id),
+            ..
+        } = &mut statement.kind
+        {
+            if always {
+                self.define(*id);
             }
-            StmtKind::If {
-                condition,
-                then,
-                orelse,
-            } => {
-                self.rename_reads(condition);
-                for inner in then.iter_mut().chain(orelse) {
-                    self.rename(inner, false);
-                }
-            }
+            *id = self.current[id.0 as usize];
+        }
+        for inner in statement.inner_mut() {
+            self.rename(inner, false);
         }
     }
 

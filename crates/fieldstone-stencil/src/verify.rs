@@ -1,7 +1,8 @@
 //! The verifier: what every later pass relies on in typed IR.
 //!
 //! - Ids point into their tables; the names of parameters and temporaries are unique; every field and scalar is one parameter.
-//! - Offsets are zero along axes a target does not have.
+//! - Offsets are zero along axes a target does not have; writes go to other levels at most. An access has one index for each
+//!   data dimension, and a level that is computed only where there are levels; both are `int64`.
 //! - Every expression and temporary has a type; operands of an operation have one type, and the operation has a meaning for it:
 //!   arithmetic on numbers, `/` on reals, bits on integers and booleans, shifts on integers, conditions on booleans.
 //! - A value has the type of the target it is assigned to. Casts change the type.
@@ -12,7 +13,8 @@ use std::collections::HashSet;
 use crate::dtype::DType;
 use crate::grid::{Axis, Offset};
 use crate::ir::{
-    BinaryOp, Builtin, Expr, ExprKind, Literal, Param, Stencil, Stmt, StmtKind, Target, UnaryOp,
+    BinaryOp, Builtin, Expr, ExprKind, LevelIndex, Literal, Param, Stencil, Stmt, StmtKind,
+    Subscript, Target, UnaryOp,
 };
 use crate::source::Span;
 
@@ -49,25 +51,32 @@ pub fn verify(stencil: &Stencil) -> Result<(), VerifyError> {
         }
     }
     each_statement(stencil, &mut |stmt| match &stmt.kind {
-        StmtKind::Assign { target, value, .. } => {
+        StmtKind::Assign {
+            target,
+            subscript,
+            value,
+            ..
+        } => {
             each_node(value, &mut typed)?;
+            for operand in subscript.iter().flat_map(|subscript| &subscript.operands) {
+                each_node(operand, &mut typed)?;
+                expect(operand, DType::Int64, "an index")?;
+            }
             let expected = match target {
                 Target::Field(id) => stencil.field(*id).dtype,
                 Target::Temp(id) => stencil.temporary(*id).dtype.unwrap_or(DType::Bool),
             };
             expect(value, expected, "the value of an assignment")
         }
-        StmtKind::If { condition, .. } => {
+        StmtKind::If { condition, .. } | StmtKind::While { condition, .. } => {
             each_node(condition, &mut typed)?;
             expect(condition, DType::Bool, "a condition")
         }
+        StmtKind::Region { .. } => Ok(()),
     })?;
     each_statement(stencil, &mut |stmt| {
-        let expr = match &stmt.kind {
-            StmtKind::Assign { value, .. } => value,
-            StmtKind::If { condition, .. } => condition,
-        };
-        each_node(expr, &mut |node| access_type(stencil, node))
+        stmt.expressions()
+            .try_for_each(|expr| each_node(expr, &mut |node| access_type(stencil, node)))
     })
 }
 
@@ -79,18 +88,23 @@ pub fn verify(stencil: &Stencil) -> Result<(), VerifyError> {
 pub fn verify_ids(stencil: &Stencil) -> Result<(), VerifyError> {
     verify_names(stencil)?;
     verify_params(stencil)?;
-    each_statement(stencil, &mut |stmt| match &stmt.kind {
-        StmtKind::Assign {
+    each_statement(stencil, &mut |stmt| {
+        if let StmtKind::Assign {
             target,
             target_span,
-            value,
-        } => {
-            verify_target(stencil, *target, Offset::ZERO, *target_span)?;
-            each_node(value, &mut |node| verify_node_ids(stencil, node))
+            offset,
+            subscript,
+            ..
+        } = &stmt.kind
+        {
+            verify_target(stencil, *target, *offset, *target_span)?;
+            verify_subscript(stencil, *target, subscript.as_deref(), *target_span)?;
+            if !offset.is_vertical() {
+                return error(Some(*target_span), format!("a write at {offset}"));
+            }
         }
-        StmtKind::If { condition, .. } => {
-            each_node(condition, &mut |node| verify_node_ids(stencil, node))
-        }
+        stmt.expressions()
+            .try_for_each(|expr| each_node(expr, &mut |node| verify_node_ids(stencil, node)))
     })
 }
 
@@ -134,7 +148,14 @@ fn verify_node_ids(stencil: &Stencil, node: &Expr) -> Result<(), VerifyError> {
         ExprKind::Scalar(id) if stencil.scalars.get(id.0 as usize).is_none() => {
             error(Some(node.span), format!("there is no scalar {}", id.0))
         }
-        ExprKind::Access { target, offset } => verify_target(stencil, *target, *offset, node.span),
+        ExprKind::Access {
+            target,
+            offset,
+            subscript,
+        } => {
+            verify_target(stencil, *target, *offset, node.span)?;
+            verify_subscript(stencil, *target, subscript.as_deref(), node.span)
+        }
         ExprKind::Call(builtin, operands) if operands.len() != builtin.arity() => error(
             Some(node.span),
             format!(
@@ -172,6 +193,30 @@ fn verify_target(
                 ),
             );
         }
+    }
+    Ok(())
+}
+
+/// As many indices as there are data dimensions, and a level for targets with levels only.
+fn verify_subscript(
+    stencil: &Stencil,
+    target: Target,
+    subscript: Option<&Subscript>,
+    span: Span,
+) -> Result<(), VerifyError> {
+    let name = stencil.target_name(target);
+    let dims = stencil.data_dims(target).len();
+    let level = subscript.map_or(LevelIndex::Constant, |subscript| subscript.level);
+    let operands = subscript.map_or(0, |subscript| subscript.operands.len());
+    let levels = usize::from(level != LevelIndex::Constant);
+    if levels == 1 && !stencil.target_axes(target).contains(Axis::K) {
+        return error(Some(span), format!("`{name}` has no levels"));
+    }
+    if operands != levels + dims {
+        return error(
+            Some(span),
+            format!("`{name}` has {dims} data dimensions but {operands} operands"),
+        );
     }
     Ok(())
 }
@@ -218,7 +263,11 @@ fn typed(node: &Expr) -> Result<(), VerifyError> {
                 fail(format!("the literal {literal:?} cannot be {dtype}"))
             }
         }
-        ExprKind::Scalar(_) | ExprKind::Access { .. } => Ok(()),
+        ExprKind::Scalar(_) => Ok(()),
+        ExprKind::Access { subscript, .. } => (subscript.iter())
+            .flat_map(|subscript| &subscript.operands)
+            .try_for_each(|operand| expect(operand, DType::Int64, "an index")),
+        ExprKind::Position(_) => expect(node, DType::Int64, "an index"),
         ExprKind::Unary(op, a) => {
             same(&[a], dtype)?;
             let has_meaning = match op {
@@ -322,9 +371,7 @@ fn each_statement(
     todo.reverse();
     while let Some(stmt) = todo.pop() {
         visit(stmt)?;
-        if let StmtKind::If { then, orelse, .. } = &stmt.kind {
-            todo.extend(then.iter().chain(orelse).rev());
-        }
+        todo.extend(stmt.inner().rev());
     }
     Ok(())
 }

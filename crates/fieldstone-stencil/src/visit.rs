@@ -1,16 +1,20 @@
 //! Walks over statements and expressions.
 
 use crate::grid::Offset;
-use crate::ir::{Expr, ExprKind, Stmt, StmtKind, Target};
+use crate::ir::{Expr, ExprKind, LevelIndex, Stmt, StmtKind, Subscript, Target};
 use crate::source::Span;
 
 impl Expr {
     /// The operands, in order.
     pub fn operands(&self) -> impl Iterator<Item = &Expr> {
         let (fixed, rest): ([Option<&Expr>; 3], &[Expr]) = match &self.kind {
-            ExprKind::Literal(_) | ExprKind::Scalar(_) | ExprKind::Access { .. } => {
+            ExprKind::Literal(_) | ExprKind::Scalar(_) | ExprKind::Position(_) => {
                 ([None, None, None], &[])
             }
+            ExprKind::Access { subscript, .. } => (
+                [None, None, None],
+                (subscript.as_deref()).map_or(&[], |subscript| &subscript.operands),
+            ),
             ExprKind::Unary(_, x) | ExprKind::Cast(x) => ([Some(x), None, None], &[]),
             ExprKind::Binary(_, a, b) | ExprKind::Compare(_, a, b) => {
                 ([Some(a), Some(b), None], &[])
@@ -24,9 +28,13 @@ impl Expr {
     /// The operands, in order, to be changed.
     pub fn operands_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
         let (fixed, rest): ([Option<&mut Expr>; 3], &mut [Expr]) = match &mut self.kind {
-            ExprKind::Literal(_) | ExprKind::Scalar(_) | ExprKind::Access { .. } => {
+            ExprKind::Literal(_) | ExprKind::Scalar(_) | ExprKind::Position(_) => {
                 ([None, None, None], &mut [])
             }
+            ExprKind::Access { subscript, .. } => (
+                [None, None, None],
+                (subscript.as_deref_mut()).map_or(&mut [], |subscript| &mut subscript.operands),
+            ),
             ExprKind::Unary(_, x) | ExprKind::Cast(x) => ([Some(x), None, None], &mut []),
             ExprKind::Binary(_, a, b) | ExprKind::Compare(_, a, b) => {
                 ([Some(a), Some(b), None], &mut [])
@@ -82,16 +90,87 @@ impl Expr {
     }
 }
 
+impl Stmt {
+    /// The expressions a statement evaluates itself, in order: those of its own, not those of the statements inside it.
+    pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
+        let (one, rest): (Option<&Expr>, &[Expr]) = match &self.kind {
+            StmtKind::Assign {
+                value, subscript, ..
+            } => (Some(value), operands(subscript.as_deref())),
+            StmtKind::If { condition, .. } | StmtKind::While { condition, .. } => {
+                (Some(condition), &[])
+            }
+            StmtKind::Region { .. } => (None, &[]),
+        };
+        one.into_iter().chain(rest)
+    }
+
+    /// The expressions a statement evaluates itself, to be changed.
+    pub fn expressions_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+        let (one, rest): (Option<&mut Expr>, &mut [Expr]) = match &mut self.kind {
+            StmtKind::Assign {
+                value, subscript, ..
+            } => (
+                Some(value),
+                (subscript.as_deref_mut()).map_or(&mut [], |subscript| &mut subscript.operands),
+            ),
+            StmtKind::If { condition, .. } | StmtKind::While { condition, .. } => {
+                (Some(condition), &mut [])
+            }
+            StmtKind::Region { .. } => (None, &mut []),
+        };
+        one.into_iter().chain(rest)
+    }
+
+    /// The statements directly inside of it.
+    pub fn inner(&self) -> impl DoubleEndedIterator<Item = &Stmt> {
+        let (first, second): (&[Stmt], &[Stmt]) = match &self.kind {
+            StmtKind::Assign { .. } => (&[], &[]),
+            StmtKind::If { then, orelse, .. } => (then, orelse),
+            StmtKind::While { body, .. } | StmtKind::Region { body, .. } => (body, &[]),
+        };
+        first.iter().chain(second)
+    }
+
+    /// The statements directly inside of it, to be changed.
+    pub fn inner_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Stmt> {
+        let (first, second): (&mut [Stmt], &mut [Stmt]) = match &mut self.kind {
+            StmtKind::Assign { .. } => (&mut [], &mut []),
+            StmtKind::If { then, orelse, .. } => (then, orelse),
+            StmtKind::While { body, .. } | StmtKind::Region { body, .. } => (body, &mut []),
+        };
+        first.iter_mut().chain(second)
+    }
+
+    /// Calls `visit` on the statement and everything inside it, each before what is inside it.
+    pub fn walk<'a>(&'a self, visit: &mut impl FnMut(&'a Stmt)) {
+        visit(self);
+        self.inner().for_each(|stmt| stmt.walk(visit));
+    }
+
+    /// Calls `change` on the statement and everything inside it, each before what is inside it.
+    pub fn walk_mut(&mut self, change: &mut impl FnMut(&mut Stmt)) {
+        change(self);
+        self.inner_mut().for_each(|stmt| stmt.walk_mut(change));
+    }
+}
+
+fn operands(subscript: Option<&Subscript>) -> &[Expr] {
+    subscript.map_or(&[], |subscript| &subscript.operands)
+}
+
 /// One read or write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     /// What is accessed.
     pub target: Target,
-    /// Where, from the point that is computed; zero for a write.
+    /// Where, from the point that is computed.
     pub offset: Offset,
+    /// How the level is given.
+    pub level: LevelIndex,
     /// A write, or else a read.
     pub write: bool,
-    /// Whether it is inside of an `if` of the statements that are walked over.
+    /// Whether it is inside of an `if`, a `while` or a region of the statements that are walked over.
     pub conditional: bool,
     /// Where it stands.
     pub span: Span,
@@ -99,54 +178,59 @@ pub struct Access {
 
 /// Visits every access of statements in the order of evaluation, a statement's reads before its write.
 pub fn accesses(statements: &[Stmt], visit: &mut dyn FnMut(Access)) {
-    within(statements, false, visit);
+    for statement in statements {
+        of_statement(statement, false, visit);
+    }
 }
 
-fn within(statements: &[Stmt], conditional: bool, visit: &mut dyn FnMut(Access)) {
-    let read = |expr: &Expr, visit: &mut dyn FnMut(Access)| {
+fn of_statement(statement: &Stmt, conditional: bool, visit: &mut dyn FnMut(Access)) {
+    for expr in statement.expressions() {
         reads(expr, &mut |access| {
             visit(Access {
                 conditional,
                 ..access
             });
         });
-    };
-    for statement in statements {
-        match &statement.kind {
-            StmtKind::Assign {
-                target,
-                target_span,
-                value,
-            } => {
-                read(value, visit);
-                visit(Access {
-                    target: *target,
-                    offset: Offset::ZERO,
-                    write: true,
-                    conditional,
-                    span: *target_span,
-                });
-            }
-            StmtKind::If {
-                condition,
-                then,
-                orelse,
-            } => {
-                read(condition, visit);
-                within(then, true, visit);
-                within(orelse, true, visit);
-            }
-        }
     }
+    if let StmtKind::Assign {
+        target,
+        target_span,
+        offset,
+        subscript,
+        ..
+    } = &statement.kind
+    {
+        visit(Access {
+            target: *target,
+            offset: *offset,
+            level: level(subscript.as_deref()),
+            write: true,
+            conditional,
+            span: *target_span,
+        });
+    }
+    for inner in statement.inner() {
+        of_statement(inner, true, visit);
+    }
+}
+
+fn level(subscript: Option<&Subscript>) -> LevelIndex {
+    subscript.map_or(LevelIndex::Constant, |subscript| subscript.level)
 }
 
 /// Visits every read of an expression, in the order of evaluation.
 pub fn reads(expr: &Expr, visit: &mut dyn FnMut(Access)) {
     expr.walk(|node| {
-        if let ExprKind::Access { target, offset } = node.kind {
+        if let ExprKind::Access {
+            target,
+            offset,
+            subscript,
+        } = &node.kind
+        {
             visit(Access {
-                target,
-                offset,
+                target: *target,
+                offset: *offset,
+                level: level(subscript.as_deref()),
                 write: false,
                 conditional: false,
                 span: node.span,

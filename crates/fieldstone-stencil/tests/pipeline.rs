@@ -6,13 +6,7 @@ use fieldstone_stencil::types::Precision;
 use fieldstone_stencil::{Axes, DType, Extent, Interval, Offset, Program, Span};
 
 fn at(target: Target, offset: [i32; 3]) -> Expr {
-    Expr::untyped(
-        ExprKind::Access {
-            target,
-            offset: Offset(offset),
-        },
-        Span::default(),
-    )
+    Expr::untyped(ExprKind::read(target, Offset(offset)), Span::default())
 }
 
 fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
@@ -23,14 +17,7 @@ fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
 }
 
 fn assign(target: Target, value: Expr) -> Stmt {
-    Stmt {
-        kind: StmtKind::Assign {
-            target,
-            target_span: Span::default(),
-            value,
-        },
-        span: Span::default(),
-    }
+    Stmt::assign(target, Span::default(), value, Span::default())
 }
 
 #[test]
@@ -39,6 +26,7 @@ fn a_laplacian_of_a_laplacian() {
         name: name.to_string(),
         dtype: DType::Float32,
         axes: Axes::IJK,
+        data_dims: Vec::new(),
         span: Span::default(),
     };
     let (input, output) = (Target::Field(FieldId(0)), Target::Field(FieldId(1)));
@@ -56,11 +44,11 @@ fn a_laplacian_of_a_laplacian() {
         params: vec![Param::Field(FieldId(0)), Param::Field(FieldId(1))],
         fields: vec![field("input"), field("output")],
         scalars: Vec::new(),
-        temporaries: vec![Temporary {
-            name: "lap".to_string(),
-            dtype: None,
-            span: Span::default(),
-        }],
+        temporaries: vec![Temporary::at_every_point(
+            "lap".to_string(),
+            None,
+            Span::default(),
+        )],
         computations: vec![Computation {
             order: Order::Parallel,
             sections: vec![Section {

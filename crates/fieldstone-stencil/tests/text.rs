@@ -161,3 +161,38 @@ fn expressions_of_the_greatest_depth_are_parsed() {
     let resolved = fieldstone_stencil::types::resolve(stencil, Default::default()).unwrap();
     assert!(print(&resolved).contains(&sum));
 }
+
+/// Loops, regions, levels that are computed, data dimensions.
+#[test]
+fn every_form_of_access_and_statement_is_printed_as_it_is_read() {
+    let text = r"stencil s {
+  field a: float64[IJK]
+  field surface: float64[IJ][3]
+  field table: float64[][4, 2]
+  field level: int64[IJ]
+  temp column: float64[K]
+  temp t
+  forward {
+    interval 0..end {
+      t = (a[1, 0, 2 + level] + a[0, 0, at index(K)])
+      column = (surface[0, -1, 0][2] + table[0, 0, 0][level, (index(K) + 1)])
+      surface[0, 0, 0][0] = t
+      a[0, 0, -1] = t
+      a[0, 0, 0 + level] = t
+      while (t > 0.0) {
+        t = (t - column)
+      }
+      region [0:1, :] {
+        a = t
+        region [1:end-1, end-2:] {
+          a = column
+        }
+      }
+    }
+  }
+}
+";
+    let stencil = parse("test", text).expect("the text is valid");
+    fieldstone_stencil::verify::verify_ids(&stencil).expect("the stencil is well-formed");
+    assert_eq!(print(&stencil), text);
+}

@@ -62,7 +62,8 @@ pub(super) fn values<T: Element>(expr: &Expr, stencil: &Stencil) -> Result<Value
                 Ok(())
             })
         }
-        ExprKind::Access { target, offset } => {
+        ExprKind::Position(_) => return Err(supported("index")),
+        ExprKind::Access { target, offset, .. } => {
             let (access, offset) = (Access::new(stencil, *target, expr.span), *offset);
             Box::new(move |state, region, active, values| {
                 let array = state.array(access.target);

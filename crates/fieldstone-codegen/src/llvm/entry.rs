@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fieldstone_stencil::ir::{Expr, ExprKind, ScalarId, Stmt, StmtKind, Target as Written};
+use fieldstone_stencil::ir::{Expr, ExprKind, ScalarId, Stmt, Target as Written};
 use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::{Placement, Roles, Schedule};
 use fieldstone_stencil::visit::Accesses;
@@ -130,19 +130,7 @@ fn scalars_of(statement: &Stmt, scalars: &mut Vec<ScalarId>) {
             }
         });
     };
-    match &statement.kind {
-        StmtKind::Assign { value, .. } => note(value),
-        StmtKind::If {
-            condition,
-            then,
-            orelse,
-        } => {
-            note(condition);
-            for inner in then.iter().chain(orelse) {
-                scalars_of(inner, scalars);
-            }
-        }
-    }
+    statement.walk(&mut |statement| statement.expressions().for_each(&mut note));
 }
 
 fn word(b: &mut Builder, index: usize) -> String {

@@ -138,22 +138,14 @@ fn visit<'s>(
     expression: &mut impl FnMut(&'s Expr),
     written: &mut impl FnMut(Target),
 ) {
-    match &statement.kind {
-        StmtKind::Assign { target, value, .. } => {
-            value.walk(&mut *expression);
+    statement.walk(&mut |statement| {
+        statement
+            .expressions()
+            .for_each(|expr| expr.walk(&mut *expression));
+        if let StmtKind::Assign { target, .. } = &statement.kind {
             written(*target);
         }
-        StmtKind::If {
-            condition,
-            then,
-            orelse,
-        } => {
-            condition.walk(&mut *expression);
-            for inner in then.iter().chain(orelse) {
-                visit(inner, expression, written);
-            }
-        }
-    }
+    });
 }
 
 fn across(offset: Offset, vector: Axis) -> Offset {
@@ -173,7 +165,7 @@ fn preheader(
     for statement in &stage.statements {
         let mut written = Vec::new();
         let mut read = |expr: &Expr| {
-            if let ExprKind::Access { target, offset } = expr.kind {
+            if let ExprKind::Access { target, offset, .. } = expr.kind {
                 needed.push((target, across(offset, row.vector)));
             }
         };
@@ -276,6 +268,9 @@ impl Body<'_, '_> {
                 let value = self.expression(value);
                 self.assign(*target, value, condition);
             }
+            StmtKind::While { .. } | StmtKind::Region { .. } => {
+                unreachable!("no program has loops or regions yet")
+            }
             StmtKind::If {
                 condition: test,
                 then,
@@ -320,7 +315,8 @@ impl Body<'_, '_> {
         match &expr.kind {
             ExprKind::Literal(literal) => self.arithmetic().literal(*literal, dtype),
             ExprKind::Scalar(id) => self.scalar(*id, dtype),
-            ExprKind::Access { target, offset } => self.read(*target, *offset),
+            ExprKind::Access { target, offset, .. } => self.read(*target, *offset),
+            ExprKind::Position(_) => unreachable!("no program has positions yet"),
             ExprKind::Cast(operand) => {
                 let value = self.expression(operand);
                 self.arithmetic().cast(operand.dtype(), dtype, &value)

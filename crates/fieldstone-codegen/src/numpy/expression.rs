@@ -116,7 +116,8 @@ impl<'a> Writer<'a> {
             ExprKind::Scalar(id) => {
                 Piece::atom(self.names.of_parameter(&self.stencil.scalar(*id).name))
             }
-            ExprKind::Access { target, offset } => {
+            ExprKind::Position(_) => unreachable!("no program has positions yet"),
+            ExprKind::Access { target, offset, .. } => {
                 let name = self.names.of_target(*target);
                 Piece::atom(match *offset {
                     Offset::ZERO => format!("{name}[box]"),

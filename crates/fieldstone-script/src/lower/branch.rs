@@ -143,12 +143,7 @@ impl Lowering<'_> {
                 if !matches!(value.kind, ExprKind::Access { target: Target::Temp(other), .. } if other == temp)
                 {
                     let span = value.span;
-                    let kind = StmtKind::Assign {
-                        target: Target::Temp(temp),
-                        target_span: span,
-                        value,
-                    };
-                    block.push(ir::Stmt { kind, span });
+                    block.push(ir::Stmt::assign(Target::Temp(temp), span, value, span));
                 }
             }
             results.push(read(temp, span));

@@ -122,15 +122,7 @@ impl Lowering<'_> {
     }
 
     fn named(&mut self, expression: &Expr, span: Span) -> Result<ir::Expr, Reported> {
-        let access = |target| {
-            ir::Expr::untyped(
-                ExprKind::Access {
-                    target,
-                    offset: Offset::ZERO,
-                },
-                span,
-            )
-        };
+        let access = |target| ir::Expr::untyped(ExprKind::read(target, Offset::ZERO), span);
         match self.resolve(expression)? {
             Meaning::Local(Binding::Field(id)) => Ok(access(Target::Field(id))),
             Meaning::Local(Binding::Temp(id)) => Ok(access(Target::Temp(id))),

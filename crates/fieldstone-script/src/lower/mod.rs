@@ -28,7 +28,7 @@ use std::rc::Rc;
 
 use fieldstone_stencil::diagnostic::{Code, Diagnostic, Diagnostics};
 use fieldstone_stencil::ir::{
-    Expr, ExprKind, FieldId, ScalarId, Stencil, Stmt, StmtKind, Target, TempId, Temporary,
+    Expr, ExprKind, FieldId, ScalarId, Stencil, Stmt, Target, TempId, Temporary,
 };
 use fieldstone_stencil::visit::{Access, accesses, reads};
 use fieldstone_stencil::{DType, Offset, Source, SourceId, SourceMap, Span};
@@ -258,7 +258,7 @@ impl<'d> Lowering<'d> {
         let name = format!("{}{name}", self.frame().prefix);
         self.stencil
             .temporaries
-            .push(Temporary { name, dtype, span });
+            .push(Temporary::at_every_point(name, dtype, span));
         TempId(self.stencil.temporaries.len() as u32 - 1)
     }
 
@@ -269,14 +269,8 @@ impl<'d> Lowering<'d> {
             reads(&value, &mut |access| self.check_partial(access));
             self.mask.written.insert(target, target_span);
         }
-        self.block.push(Stmt {
-            kind: StmtKind::Assign {
-                target,
-                target_span,
-                value,
-            },
-            span,
-        });
+        self.block
+            .push(Stmt::assign(target, target_span, value, span));
     }
 }
 
@@ -339,11 +333,5 @@ impl Lowering<'_> {
 
 /// A read of a temporary at the point itself.
 fn read(temp: TempId, span: Span) -> Expr {
-    Expr::untyped(
-        ExprKind::Access {
-            target: Target::Temp(temp),
-            offset: Offset::ZERO,
-        },
-        span,
-    )
+    Expr::untyped(ExprKind::read(Target::Temp(temp), Offset::ZERO), span)
 }

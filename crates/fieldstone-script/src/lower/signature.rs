@@ -56,6 +56,7 @@ impl Lowering<'_> {
                     name,
                     dtype: *dtype,
                     axes: *axes,
+                    data_dims: Vec::new(),
                     span,
                 });
                 self.stencil.params.push(Param::Field(id));

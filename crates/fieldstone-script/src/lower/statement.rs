@@ -199,13 +199,7 @@ impl Lowering<'_> {
         }
         let target = self.target(&assign.target, None)?;
         let target_span = self.span(assign.target.as_ref());
-        let current = ir::Expr::untyped(
-            ExprKind::Access {
-                target,
-                offset: Offset::ZERO,
-            },
-            target_span,
-        );
+        let current = ir::Expr::untyped(ExprKind::read(target, Offset::ZERO), target_span);
         let value = self.combine(operator?, current, value?, span)?;
         self.assign(target, target_span, value, span);
         Ok(())

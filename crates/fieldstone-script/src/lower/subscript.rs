@@ -77,7 +77,7 @@ impl Lowering<'_> {
         span: Span,
     ) -> Result<ir::Expr, Reported> {
         let offset = self.offset(self.stencil.target_axes(target), subscript)?;
-        Ok(ir::Expr::untyped(ExprKind::Access { target, offset }, span))
+        Ok(ir::Expr::untyped(ExprKind::read(target, offset), span))
     }
 
     /// An argument of an inlined function at an offset: offsets compose; the value of an expression is read where it is
@@ -300,7 +300,7 @@ impl Lowering<'_> {
 /// Moves every read of an expression.
 fn shift(expression: &mut ir::Expr, by: Offset, stencil: &ir::Stencil) {
     expression.walk_mut(|node| {
-        if let ExprKind::Access { target, offset } = &mut node.kind {
+        if let ExprKind::Access { target, offset, .. } = &mut node.kind {
             let axes = stencil.target_axes(*target);
             *offset = *offset
                 + Offset(Axis::ALL.map(|axis| {

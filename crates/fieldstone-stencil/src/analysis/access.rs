@@ -103,6 +103,7 @@ fn check_statement(
             target,
             target_span,
             value,
+            ..
         } => {
             errors.extend(ambiguous_write(
                 stencil,
@@ -117,6 +118,7 @@ fn check_statement(
                 if let ExprKind::Access {
                     target: read,
                     offset,
+                    ..
                 } = node.kind
                     && read == *target
                     && is_neighbour(computation.order, axes, offset)
@@ -127,8 +129,8 @@ fn check_statement(
                 }
             });
         }
-        StmtKind::If { then, orelse, .. } => {
-            for inner in then.iter().chain(orelse) {
+        StmtKind::If { .. } | StmtKind::While { .. } | StmtKind::Region { .. } => {
+            for inner in stmt.inner() {
                 check_statement(stencil, computation, interval, inner, errors);
             }
         }
@@ -340,19 +342,8 @@ fn used_scalars(stencil: &Stencil) -> Vec<bool> {
         });
     };
     let sections = stencil.computations.iter().flat_map(|c| &c.sections);
-    let mut todo: Vec<&Stmt> = sections.flat_map(|section| &section.body).collect();
-    while let Some(stmt) = todo.pop() {
-        match &stmt.kind {
-            StmtKind::Assign { value, .. } => mark(value),
-            StmtKind::If {
-                condition,
-                then,
-                orelse,
-            } => {
-                mark(condition);
-                todo.extend(then.iter().chain(orelse));
-            }
-        }
+    for stmt in sections.flat_map(|section| &section.body) {
+        stmt.walk(&mut |stmt| stmt.expressions().for_each(&mut mark));
     }
     used
 }

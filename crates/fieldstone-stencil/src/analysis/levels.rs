@@ -349,6 +349,15 @@ impl Check<'_> {
                         new.insert(*id);
                     }
                 }
+                // What they write is sure inside of them only: perhaps they do not run at a point.
+                StmtKind::While { body, .. } | StmtKind::Region { body, .. } => {
+                    for expr in stmt.expressions() {
+                        self.reads(expr, here, sure);
+                    }
+                    for id in self.block(body, here, sure) {
+                        sure.remove(&id);
+                    }
+                }
             }
         }
         new
@@ -359,6 +368,7 @@ impl Check<'_> {
             if let ExprKind::Access {
                 target: Target::Temp(id),
                 offset,
+                ..
             } = node.kind
             {
                 self.read(id, offset, node.span, here, sure.contains(&id));
@@ -449,7 +459,7 @@ fn always_written(body: &[Stmt]) -> HashSet<TempId> {
             } => {
                 found.insert(*id);
             }
-            StmtKind::Assign { .. } => {}
+            StmtKind::Assign { .. } | StmtKind::While { .. } | StmtKind::Region { .. } => {}
             StmtKind::If { then, orelse, .. } => {
                 let (then, orelse) = (always_written(then), always_written(orelse));
                 found.extend(then.intersection(&orelse));

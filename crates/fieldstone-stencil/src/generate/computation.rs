@@ -16,11 +16,7 @@ fn statement(kind: StmtKind) -> Stmt {
 }
 
 fn assign(target: Target, value: Expr) -> Stmt {
-    statement(StmtKind::Assign {
-        target,
-        target_span: Span::default(),
-        value,
-    })
+    Stmt::assign(target, Span::default(), value, Span::default())
 }
 
 impl Generator<'_> {

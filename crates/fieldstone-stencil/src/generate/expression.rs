@@ -230,7 +230,7 @@ impl Generator<'_> {
         for _ in 0..4 {
             let target = self.random.pick(&targets);
             if let Some(offset) = self.offset(target, place) {
-                return untyped(ExprKind::Access { target, offset });
+                return untyped(ExprKind::read(target, offset));
             }
         }
         self.literal(kind)

@@ -211,6 +211,7 @@ impl<'a> Generator<'a> {
             name,
             dtype,
             axes,
+            data_dims: Vec::new(),
             span: Span::default(),
         });
     }
@@ -226,11 +227,11 @@ impl<'a> Generator<'a> {
             Kind::Bool => DType::Bool,
         };
         let annotated = self.random.chance(25);
-        self.temporaries.push(Temporary {
-            name: format!("t{}", id.0),
-            dtype: annotated.then_some(annotation),
-            span: Span::default(),
-        });
+        self.temporaries.push(Temporary::at_every_point(
+            format!("t{}", id.0),
+            annotated.then_some(annotation),
+            Span::default(),
+        ));
         self.kinds.push(kind);
         id
     }

@@ -5,9 +5,10 @@ use std::fmt::Write;
 
 use super::piece::Piece;
 use crate::dtype::DType;
-use crate::grid::{Axes, Axis, Bound, Interval, Level, Offset};
+use crate::grid::{Axes, Axis, Bound, Interval, Level, Offset, Range};
 use crate::ir::{
-    Expr, ExprKind, Literal, Order, Param, Stencil, Stmt, StmtKind, Target, TempId, UnaryOp,
+    Expr, ExprKind, LevelIndex, Literal, Order, Param, Stencil, Stmt, StmtKind, Subscript, Target,
+    TempId, UnaryOp,
 };
 
 /// The definition of an untyped stencil in gtscript, one `def` without decorator or imports.
@@ -66,11 +67,8 @@ impl Writer<'_> {
             .map(|param| match param {
                 Param::Field(id) => {
                     let field = stencil.field(*id);
-                    let axes = match field.axes {
-                        Axes::IJK => String::new(),
-                        axes => format!("{axes}, "),
-                    };
-                    format!("{}: Field[{axes}\"{}\"]", field.name, field.dtype)
+                    let annotation = field_type(field.axes, field.dtype, &field.data_dims);
+                    format!("{}{annotation}", field.name)
                 }
                 Param::Scalar(id) => {
                     let scalar = stencil.scalar(*id);
@@ -99,11 +97,27 @@ impl Writer<'_> {
         }
         for stmt in body {
             match &stmt.kind {
-                StmtKind::Assign { target, value, .. } => {
+                StmtKind::Assign {
+                    target,
+                    offset,
+                    subscript,
+                    value,
+                    ..
+                } => {
                     let annotation = self.annotation(*target);
-                    let text = format!("{}{annotation} = ", self.name(*target));
+                    let place = self.place(*target, *offset, subscript.as_deref());
                     let value = self.expr(value);
-                    self.line(depth, &(text + &value));
+                    self.line(depth, &format!("{place}{annotation} = {value}"));
+                }
+                StmtKind::While { condition, body } => {
+                    let condition = self.expr(condition);
+                    self.line(depth, &format!("while {condition}:"));
+                    self.block(depth + 1, body);
+                }
+                StmtKind::Region { area, body } => {
+                    let [i, j] = [Axis::I, Axis::J].map(|axis| range(axis, area.0[axis.index()]));
+                    self.line(depth, &format!("with horizontal(region[{i}, {j}]):"));
+                    self.block(depth + 1, body);
                 }
                 StmtKind::If {
                     condition,
@@ -124,10 +138,45 @@ impl Writer<'_> {
 
     fn annotation(&mut self, target: Target) -> String {
         match target {
-            Target::Temp(id) if self.annotated.insert(id) => (self.stencil.temporary(id).dtype)
-                .map_or(String::new(), |dtype| format!(": Field[\"{dtype}\"]")),
+            Target::Temp(id) if self.annotated.insert(id) => {
+                let temporary = self.stencil.temporary(id);
+                (temporary.dtype).map_or(String::new(), |dtype| {
+                    field_type(temporary.axes, dtype, &temporary.data_dims)
+                })
+            }
             _ => String::new(),
         }
+    }
+
+    /// A target with its offset and indices.
+    fn place(&self, target: Target, offset: Offset, subscript: Option<&Subscript>) -> String {
+        let mut out = self.name(target).to_string();
+        let axes = self.stencil.target_axes(target);
+        let Some(subscript) = subscript else {
+            return out + &print_offset(offset, axes);
+        };
+        let along = |axis: Axis| match (axis, subscript.level()) {
+            (Axis::K, Some(level)) => format!("{} + {}", self.expr(level), offset.along(axis)),
+            _ => offset.along(axis).to_string(),
+        };
+        if let (LevelIndex::Absolute, Some(level)) = (subscript.level, subscript.level()) {
+            let _ = write!(out, ".at(K={}", self.expr(level));
+            let indices: Vec<String> = subscript.indices().iter().map(|n| self.expr(n)).collect();
+            if !indices.is_empty() {
+                let _ = write!(out, ", ddim=[{}]", indices.join(", "));
+            }
+            return out + ")";
+        }
+        if !axes.is_empty() {
+            let offsets: Vec<String> = axes.iter().map(along).collect();
+            let _ = write!(out, "[{}]", offsets.join(", "));
+        }
+        let indices: Vec<String> = subscript.indices().iter().map(|n| self.expr(n)).collect();
+        if !indices.is_empty() {
+            let table = if axes.is_empty() { ".A" } else { "" };
+            let _ = write!(out, "{table}[{}]", indices.join(", "));
+        }
+        out
     }
 
     fn name(&self, target: Target) -> &str {
@@ -160,10 +209,12 @@ impl Writer<'_> {
         match &expr.kind {
             ExprKind::Literal(literal) => out.push_str(&print_literal(*literal)),
             ExprKind::Scalar(id) => out.push_str(&self.stencil.scalar(*id).name),
-            ExprKind::Access { target, offset } => {
-                out.push_str(self.name(*target));
-                out.push_str(&print_offset(*offset, self.stencil.target_axes(*target)));
-            }
+            ExprKind::Access {
+                target,
+                offset,
+                subscript,
+            } => out.push_str(&self.place(*target, *offset, subscript.as_deref())),
+            ExprKind::Position(axis) => out.push_str(&axis.to_string()),
             ExprKind::Unary(op, a) => {
                 let symbol = match op {
                     UnaryOp::Neg => "(-",
@@ -187,6 +238,32 @@ impl Writer<'_> {
             }
         }
     }
+}
+
+/// The annotation of a field or temporary, with the colon before it.
+fn field_type(axes: Axes, dtype: DType, data_dims: &[u32]) -> String {
+    let sizes: Vec<String> = data_dims.iter().map(|size| format!("{size},")).collect();
+    let element = match sizes.is_empty() {
+        true => format!("\"{dtype}\""),
+        false => format!("(\"{dtype}\", ({}))", sizes.join(" ")),
+    };
+    match axes {
+        Axes::IJK => format!(": Field[{element}]"),
+        _ if axes.is_empty() => format!(": GlobalTable[{element}]"),
+        _ => format!(": Field[{axes}, {element}]"),
+    }
+}
+
+/// `I[0] + 1 : I[-1]` and the like.
+fn range(axis: Axis, range: Range) -> String {
+    let print = |bound: Option<Bound>| match bound {
+        None => String::new(),
+        Some(Bound { level, offset }) => match level {
+            Level::Start => format!("{axis}[0] + {offset}"),
+            Level::End => format!("{axis}[-1] + {}", i64::from(offset) + 1),
+        },
+    };
+    format!("{}:{}", print(range.start), print(range.end))
 }
 
 fn interval(interval: Interval) -> String {

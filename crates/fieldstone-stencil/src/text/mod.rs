@@ -34,7 +34,12 @@
 //!
 //! - Operations with two operands are always in parentheses, so there is no precedence. `-(x)`, `not(x)`, `~(x)` and functions
 //!   stand before theirs; `-1` is a literal. A conditional expression is `select(condition, a, b)`, a conversion `float32(x)`.
-//! - Offsets are along I, J, K, whatever axes the target has; none is the point itself.
+//! - Offsets are along I, J, K, whatever axes the target has; none is the point itself. `f[0, 0, 1 + n]` is `n` levels further
+//!   than the offset says, `f[0, 0, at n]` at level `n`. Behind it stand indices of data dimensions, `f[0, 0, 0][1, n]`.
+//!   `index(K)` is the level that is computed.
+//! - `field f: float64[IJ][3, 3]` and `temp t: float64[IJ][3]` extend along some axes, or have data dimensions.
+//! - `while condition { … }` repeats, `region [0:1, :] { … }` runs on a part of the horizontal plane, with bounds as those of
+//!   intervals.
 //! - `0`, `2`, `end`, `end-1` are levels from the first and from one past the last; an interval ends before its second level.
 //! - **Types.** In a `typed stencil`, an expression has the type of its (first) operand; comparisons and tests are `bool`;
 //!   accesses have the type of their target; a literal is followed by its type. Whatever has another type says so, as in
@@ -63,6 +68,7 @@ use crate::source::{SourceMap, Span};
 fn implied(stencil: &Stencil, kind: &ExprKind) -> Option<DType> {
     match kind {
         ExprKind::Literal(_) | ExprKind::Cast(_) => None,
+        ExprKind::Position(_) => Some(DType::Int64),
         ExprKind::Scalar(id) => stencil.scalars.get(id.0 as usize).map(|s| s.dtype),
         ExprKind::Access { target, .. } => match target {
             Target::Field(id) => stencil.fields.get(id.0 as usize).map(|f| f.dtype),
@@ -100,22 +106,13 @@ pub fn without_spans(mut stencil: Stencil) -> Stencil {
             let mut todo: Vec<_> = section.body.iter_mut().collect();
             while let Some(stmt) = todo.pop() {
                 stmt.span = nowhere;
-                match &mut stmt.kind {
-                    StmtKind::Assign {
-                        target_span, value, ..
-                    } => {
-                        *target_span = nowhere;
-                        value.walk_mut(|node| node.span = nowhere);
-                    }
-                    StmtKind::If {
-                        condition,
-                        then,
-                        orelse,
-                    } => {
-                        condition.walk_mut(|node| node.span = nowhere);
-                        todo.extend(then.iter_mut().chain(orelse));
-                    }
+                if let StmtKind::Assign { target_span, .. } = &mut stmt.kind {
+                    *target_span = nowhere;
                 }
+                for expr in stmt.expressions_mut() {
+                    expr.walk_mut(|node| node.span = nowhere);
+                }
+                todo.extend(stmt.inner_mut());
             }
         }
     }

@@ -6,10 +6,11 @@ use super::implied;
 use super::token::{Parsed, Token, fail, lex};
 use crate::diagnostic::Diagnostics;
 use crate::dtype::DType;
-use crate::grid::{Axes, Axis, Bound, Interval, Level, Offset};
+use crate::grid::{Area, Axes, Axis, Bound, Interval, Level, Offset, Range};
 use crate::ir::{
-    BinaryOp, Builtin, CompareOp, Computation, Expr, ExprKind, Field, FieldId, Literal, Order,
-    Param, Scalar, ScalarId, Section, Stencil, Stmt, StmtKind, Target, TempId, Temporary, UnaryOp,
+    BinaryOp, Builtin, CompareOp, Computation, Expr, ExprKind, Field, FieldId, LevelIndex, Literal,
+    Order, Param, Scalar, ScalarId, Section, Stencil, Stmt, StmtKind, Subscript, Target, TempId,
+    Temporary, UnaryOp,
 };
 use crate::source::{Source, SourceMap, Span};
 use crate::types::MAX_DEPTH;
@@ -249,6 +250,20 @@ impl Parser {
         let (name, span) = self.declare(Named::Target(Target::Field(id)))?;
         self.symbol(":")?;
         let dtype = self.dtype()?;
+        let (axes, data_dims) = self.extends()?;
+        self.stencil.fields.push(Field {
+            name,
+            dtype,
+            axes,
+            data_dims,
+            span,
+        });
+        self.stencil.params.push(Param::Field(id));
+        Ok(())
+    }
+
+    /// Axes of the grid and sizes of data dimensions: `[IJ][3, 3]`.
+    fn extends(&mut self) -> Parsed<(Axes, Vec<u32>)> {
         self.symbol("[")?;
         let mut axes = Axes([false; 3]);
         if let Some(Token::Name(letters)) = self.peek() {
@@ -265,14 +280,21 @@ impl Parser {
             self.at += 1;
         }
         self.symbol("]")?;
-        self.stencil.fields.push(Field {
-            name,
-            dtype,
-            axes,
-            span,
-        });
-        self.stencil.params.push(Param::Field(id));
-        Ok(())
+        let mut data_dims = Vec::new();
+        if self.take_symbol("[") {
+            loop {
+                let span = self.span();
+                let Ok(size) = u32::try_from(self.int()?) else {
+                    return fail(span, "A size is a positive number of 32 bits");
+                };
+                data_dims.push(size);
+                if !self.take_symbol(",") {
+                    break;
+                }
+            }
+            self.symbol("]")?;
+        }
+        Ok((axes, data_dims))
     }
 
     fn scalar(&mut self) -> Parsed<()> {
@@ -293,9 +315,17 @@ impl Parser {
         } else {
             None
         };
-        self.stencil
-            .temporaries
-            .push(Temporary { name, dtype, span });
+        let (axes, data_dims) = match self.is_symbol("[") {
+            true => self.extends()?,
+            false => (Axes::IJK, Vec::new()),
+        };
+        self.stencil.temporaries.push(Temporary {
+            name,
+            dtype,
+            axes,
+            data_dims,
+            span,
+        });
         Ok(())
     }
 
@@ -383,6 +413,21 @@ impl Parser {
                 then,
                 orelse,
             }
+        } else if self.take_word("while") {
+            StmtKind::While {
+                condition: self.expr(0)?,
+                body: self.block(depth + 1)?,
+            }
+        } else if self.take_word("region") {
+            self.symbol("[")?;
+            let i = self.range()?;
+            self.symbol(",")?;
+            let j = self.range()?;
+            self.symbol("]")?;
+            StmtKind::Region {
+                area: Area([i, j]),
+                body: self.block(depth + 1)?,
+            }
         } else {
             let (name, target_span) = self.name()?;
             let Some(Named::Target(target)) = self.names.get(&name).copied() else {
@@ -391,10 +436,13 @@ impl Parser {
                     format!("`{name}` is no field and no temporary"),
                 );
             };
+            let (offset, subscript) = self.place(depth)?;
             self.symbol("=")?;
             StmtKind::Assign {
                 target,
                 target_span,
+                offset,
+                subscript,
                 value: self.expr(0)?,
             }
         };
@@ -459,14 +507,22 @@ impl Parser {
         }
         let quoted = matches!(self.peek(), Some(Token::Quoted(_)));
         let (name, span) = self.name()?;
+        if name == "index" && self.is_symbol("(") && !quoted {
+            return Ok((ExprKind::Position(self.axis()?), None));
+        }
         if self.is_symbol("(") && !quoted {
             return self.call(&name, span, depth);
         }
         match self.names.get(&name).copied() {
             Some(Named::Scalar(id)) => Ok((ExprKind::Scalar(id), None)),
             Some(Named::Target(target)) => {
-                let offset = self.offset()?;
-                Ok((ExprKind::Access { target, offset }, None))
+                let (offset, subscript) = self.place(depth)?;
+                let kind = ExprKind::Access {
+                    target,
+                    offset,
+                    subscript,
+                };
+                Ok((kind, None))
             }
             None => fail(span, format!("`{name}` is not declared")),
         }
@@ -534,17 +590,65 @@ impl Parser {
         self.expected("a number")
     }
 
-    fn offset(&mut self) -> Parsed<Offset> {
-        if !self.take_symbol("[") {
-            return Ok(Offset::ZERO);
+    fn axis(&mut self) -> Parsed<Axis> {
+        self.symbol("(")?;
+        for axis in Axis::ALL {
+            if self.take_word(&axis.to_string()) {
+                self.symbol(")")?;
+                return Ok(axis);
+            }
         }
-        let i = self.int32()?;
-        self.symbol(",")?;
-        let j = self.int32()?;
-        self.symbol(",")?;
-        let k = self.int32()?;
-        self.symbol("]")?;
-        Ok(Offset([i, j, k]))
+        self.expected("`I`, `J` or `K`")
+    }
+
+    /// What stands behind the name of a target: its offset, the level if that is computed, indices of data dimensions.
+    fn place(&mut self, depth: usize) -> Parsed<(Offset, Option<Box<Subscript>>)> {
+        let mut offset = Offset::ZERO;
+        let mut subscript = Subscript {
+            level: LevelIndex::Constant,
+            operands: Vec::new(),
+        };
+        if self.take_symbol("[") {
+            offset.0[0] = self.int32()?;
+            self.symbol(",")?;
+            offset.0[1] = self.int32()?;
+            self.symbol(",")?;
+            if self.take_word("at") {
+                subscript.level = LevelIndex::Absolute;
+                subscript.operands.push(self.expr(depth + 1)?);
+            } else {
+                offset.0[2] = self.int32()?;
+                if self.take_symbol("+") {
+                    subscript.level = LevelIndex::Offset;
+                    subscript.operands.push(self.expr(depth + 1)?);
+                }
+            }
+            self.symbol("]")?;
+            if self.take_symbol("[") {
+                loop {
+                    subscript.operands.push(self.expr(depth + 1)?);
+                    if !self.take_symbol(",") {
+                        break;
+                    }
+                }
+                self.symbol("]")?;
+            }
+        }
+        let some = !subscript.operands.is_empty();
+        Ok((offset, some.then(|| Box::new(subscript))))
+    }
+
+    fn range(&mut self) -> Parsed<Range> {
+        let start = match self.is_symbol(":") {
+            true => None,
+            false => Some(self.bound()?),
+        };
+        self.symbol(":")?;
+        let end = match self.is_symbol(",") || self.is_symbol("]") {
+            true => None,
+            false => Some(self.bound()?),
+        };
+        Ok(Range { start, end })
     }
 
     fn call(&mut self, name: &str, span: Span, depth: usize) -> Parsed<(ExprKind, Option<DType>)> {

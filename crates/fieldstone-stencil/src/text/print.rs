@@ -5,8 +5,10 @@ use std::fmt::Write;
 use super::implied;
 use super::piece::Piece;
 use crate::dtype::DType;
-use crate::grid::{Extent, Offset};
-use crate::ir::{Expr, ExprKind, Literal, Order, Param, Stencil, Stmt, StmtKind, Target};
+use crate::grid::{Axes, Extent, Offset};
+use crate::ir::{
+    Expr, ExprKind, LevelIndex, Literal, Order, Param, Stencil, Stmt, StmtKind, Subscript, Target,
+};
 use crate::program::Program;
 
 /// The text of a stencil.
@@ -90,7 +92,8 @@ impl<'a> Printer<'a> {
                         format!("  # {}, {}", info.access, info.extent)
                     });
                     let info = info.unwrap_or_default();
-                    format!("field {name}: {}[{}]{info}", field.dtype, field.axes)
+                    let data = data_dims(&field.data_dims);
+                    format!("field {name}: {}[{}]{data}{info}", field.dtype, field.axes)
                 }
                 Param::Scalar(id) => {
                     let scalar = stencil.scalar(id);
@@ -101,7 +104,11 @@ impl<'a> Printer<'a> {
         }
         for (n, temporary) in stencil.temporaries.iter().enumerate() {
             let name = quoted(&temporary.name);
-            let dtype = (temporary.dtype).map_or(String::new(), |dtype| format!(": {dtype}"));
+            let mut dtype = (temporary.dtype).map_or(String::new(), |dtype| format!(": {dtype}"));
+            if temporary.axes != Axes::IJK || !temporary.data_dims.is_empty() {
+                let data = data_dims(&temporary.data_dims);
+                let _ = write!(dtype, "[{}]{data}", temporary.axes);
+            }
             let info = self.program.map(|program| {
                 let info = program.analysis.temporaries[n];
                 let read = if info.read { "" } else { ", never read" };
@@ -133,8 +140,18 @@ impl<'a> Printer<'a> {
             .map_or(String::new(), |extent| format!("  # on {extent}"));
         let _ = write!(self.out, "{:1$}", "", 2 * depth);
         match &stmt.kind {
-            StmtKind::Assign { target, value, .. } => {
-                let _ = write!(self.out, "{} = ", target_name(self.stencil, *target));
+            StmtKind::Assign {
+                target,
+                offset,
+                subscript,
+                value,
+                ..
+            } => {
+                self.out.push_str(&target_name(self.stencil, *target));
+                let mut place = Vec::new();
+                self.place(*offset, subscript.as_deref(), &mut place);
+                self.all(place);
+                self.out.push_str(" = ");
                 self.expr(value);
                 let _ = writeln!(self.out, "{extent}");
             }
@@ -157,11 +174,32 @@ impl<'a> Printer<'a> {
                 }
                 self.line(depth, "}");
             }
+            StmtKind::While { condition, body } => {
+                self.out.push_str("while ");
+                self.expr(condition);
+                self.block(depth, body, &extent);
+            }
+            StmtKind::Region { area, body } => {
+                let _ = write!(self.out, "region [{area}]");
+                self.block(depth, body, &extent);
+            }
         }
     }
 
+    fn block(&mut self, depth: usize, body: &[Stmt], comment: &str) {
+        let _ = writeln!(self.out, " {{{comment}");
+        for inner in body {
+            self.statement(depth + 1, inner, None);
+        }
+        self.line(depth, "}");
+    }
+
     fn expr(&mut self, expr: &Expr) {
-        let mut todo = vec![Piece::Expr(expr)];
+        self.all(vec![Piece::Expr(expr)]);
+    }
+
+    fn all(&mut self, mut todo: Vec<Piece<'_>>) {
+        todo.reverse();
         while let Some(piece) = todo.pop() {
             match piece {
                 Piece::Text(text) => self.out.push_str(text),
@@ -185,11 +223,16 @@ impl<'a> Printer<'a> {
                     .map_or(format!("?{}", id.0), |scalar| quoted(&scalar.name));
                 self.out.push_str(&name);
             }
-            ExprKind::Access { target, offset } => {
+            ExprKind::Access {
+                target,
+                offset,
+                subscript,
+            } => {
                 self.out.push_str(&target_name(self.stencil, *target));
-                if *offset != Offset::ZERO {
-                    let _ = write!(self.out, "{offset}");
-                }
+                self.place(*offset, subscript.as_deref(), rest);
+            }
+            ExprKind::Position(axis) => {
+                let _ = write!(self.out, "index({axis})");
             }
             ExprKind::Unary(op, a) => rest.extend(Piece::call(op.symbol(), [&**a])),
             ExprKind::Binary(op, a, b) => rest.extend(Piece::infix(a, op.symbol(), b)),
@@ -204,6 +247,42 @@ impl<'a> Printer<'a> {
                 let name = expr.dtype.map_or("cast", DType::name);
                 rest.extend(Piece::call(name, [&**a]));
             }
+        }
+    }
+
+    /// Prints a constant offset, and lists what else a subscript says.
+    fn place<'e>(
+        &mut self,
+        offset: Offset,
+        subscript: Option<&'e Subscript>,
+        rest: &mut Vec<Piece<'e>>,
+    ) {
+        let level = subscript.map_or(LevelIndex::Constant, |subscript| subscript.level);
+        let [i, j, k] = offset.0;
+        match level {
+            LevelIndex::Constant if offset == Offset::ZERO && subscript.is_none() => {}
+            LevelIndex::Constant => {
+                let _ = write!(self.out, "{offset}");
+            }
+            LevelIndex::Offset => {
+                let _ = write!(self.out, "[{i}, {j}, {k} + ");
+            }
+            LevelIndex::Absolute => {
+                let _ = write!(self.out, "[{i}, {j}, at ");
+            }
+        }
+        let Some(subscript) = subscript else {
+            return;
+        };
+        if let Some(level) = subscript.level() {
+            rest.extend([Piece::Expr(level), Piece::Text("]")]);
+        }
+        for (n, index) in subscript.indices().iter().enumerate() {
+            let before = if n == 0 { "[" } else { ", " };
+            rest.extend([Piece::Text(before), Piece::Expr(index)]);
+        }
+        if !subscript.indices().is_empty() {
+            rest.push(Piece::Text("]"));
         }
     }
 
@@ -232,22 +311,14 @@ fn is_typed(stencil: &Stencil) -> bool {
     let mut todo: Vec<&Stmt> = sections.flat_map(|section| &section.body).collect();
     let (mut typed, mut untyped) = (0usize, 0usize);
     while let Some(stmt) = todo.pop() {
-        let expr = match &stmt.kind {
-            StmtKind::Assign { value, .. } => value,
-            StmtKind::If {
-                condition,
-                then,
-                orelse,
-            } => {
-                todo.extend(then.iter().chain(orelse));
-                condition
-            }
-        };
-        expr.walk(|node| match (&node.kind, node.dtype) {
-            (ExprKind::Cast(_), _) => {}
-            (_, Some(_)) => typed += 1,
-            (_, None) => untyped += 1,
-        });
+        todo.extend(stmt.inner());
+        for expr in stmt.expressions() {
+            expr.walk(|node| match (&node.kind, node.dtype) {
+                (ExprKind::Cast(_), _) => {}
+                (_, Some(_)) => typed += 1,
+                (_, None) => untyped += 1,
+            });
+        }
     }
     typed > untyped
 }
@@ -278,6 +349,14 @@ fn target_name(stencil: &Stencil, target: Target) -> String {
         Target::Temp(id) => (stencil.temporaries.get(id.0 as usize)).map(|temp| &temp.name),
     };
     name.map_or(format!("?{target:?}"), |name| quoted(name))
+}
+
+fn data_dims(sizes: &[u32]) -> String {
+    let sizes: Vec<String> = sizes.iter().map(u32::to_string).collect();
+    match sizes.is_empty() {
+        true => String::new(),
+        false => format!("[{}]", sizes.join(", ")),
+    }
 }
 
 fn print_literal(literal: Literal) -> String {

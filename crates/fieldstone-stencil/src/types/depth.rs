@@ -24,22 +24,18 @@ pub(super) fn reject_deep(mut stencil: Stencil, errors: &mut Vec<Diagnostic>) ->
             .collect();
         while let Some((statement, depth)) = todo.pop() {
             let span = statement.span;
-            match &mut statement.kind {
-                StmtKind::Assign { value, .. } => reject_deep_expr(value, errors),
-                StmtKind::If {
-                    condition,
-                    then,
-                    orelse,
-                } => {
-                    reject_deep_expr(condition, errors);
-                    if depth >= MAX_DEPTH {
-                        errors.push(too_deep(span, "this `if` is nested"));
-                        continue;
-                    }
-                    let inner = then.iter_mut().chain(orelse);
-                    todo.extend(inner.map(|statement| (statement, depth + 1)));
-                }
+            for expr in statement.expressions_mut() {
+                reject_deep_expr(expr, errors);
             }
+            if depth >= MAX_DEPTH && !matches!(statement.kind, StmtKind::Assign { .. }) {
+                errors.push(too_deep(span, "this statement is nested"));
+                continue;
+            }
+            todo.extend(
+                statement
+                    .inner_mut()
+                    .map(|statement| (statement, depth + 1)),
+            );
         }
     }
     stencil

@@ -22,6 +22,8 @@ pub const NEGATIVE_POWER: Code = Code(305);
 pub const UNKNOWN_TYPE: Code = Code(306);
 /// An expression nested more deeply than [`MAX_DEPTH`](super::MAX_DEPTH).
 pub const TOO_DEEP: Code = Code(307);
+/// A level or index of a data dimension that is no integer.
+pub const INDEX: Code = Code(309);
 /// A literal precision that is no type.
 pub const PRECISION: Code = Code(308);
 

@@ -1,7 +1,7 @@
 //! Writing types down in expressions.
 
 use super::conversion::{Typed, cast, coerce, truth, typed, unify, unify_for_comparison};
-use super::error::{CONDITION, logical, misfit};
+use super::error::{CONDITION, INDEX, logical, misfit};
 use super::inference::Types;
 use super::literal::{literal_int, negated};
 use super::promotion::{Common, Ty};
@@ -10,7 +10,10 @@ use super::signature::{
 };
 use crate::diagnostic::{Category, Diagnostic};
 use crate::dtype::DType;
-use crate::ir::{BinaryOp, Builtin, CompareOp, Expr, ExprKind, UnaryOp};
+use crate::grid::Offset;
+use crate::ir::{
+    BinaryOp, Builtin, CompareOp, Expr, ExprKind, LevelIndex, Subscript, Target, UnaryOp,
+};
 use crate::source::Span;
 
 impl Types {
@@ -26,7 +29,7 @@ impl Types {
                 },
                 Step::Build(operation, operands, span) => {
                     let operands = done.split_off(done.len() - operands);
-                    done.push(build(operation, operands, span)?);
+                    done.push(self.build(operation, operands, span)?);
                 }
             }
         }
@@ -40,9 +43,12 @@ impl Types {
                 let ty = Ty::Strong(self.scalars[id.0 as usize]);
                 (ExprKind::Scalar(id), ty)
             }
-            ExprKind::Access { target, offset } => {
-                (ExprKind::Access { target, offset }, self.target(target))
-            }
+            ExprKind::Access {
+                target,
+                offset,
+                subscript: None,
+            } => (ExprKind::read(target, offset), self.target(target)),
+            ExprKind::Position(axis) => (ExprKind::Position(axis), Ty::Strong(DType::Int64)),
             _ => return None,
         };
         Some((typed(kind, ty, expr.span), ty))
@@ -64,12 +70,23 @@ enum Operation {
     Select,
     Call(Builtin),
     Cast(DType),
+    /// An access whose operands are a level or indices of data dimensions.
+    Access(Target, Offset, LevelIndex),
 }
 
 /// Takes an expression apart: its operands are to be resolved first.
 fn open(expr: Expr, todo: &mut Vec<Step>) {
     let (operation, operands) = match expr.kind {
-        ExprKind::Literal(_) | ExprKind::Scalar(_) | ExprKind::Access { .. } => return,
+        ExprKind::Literal(_) | ExprKind::Scalar(_) | ExprKind::Position(_) => return,
+        ExprKind::Access {
+            target,
+            offset,
+            subscript,
+        } => {
+            let Some(subscript) = subscript else { return };
+            let operation = Operation::Access(target, offset, subscript.level);
+            (operation, subscript.operands)
+        }
         ExprKind::Unary(op, a) => (Operation::Unary(op), vec![*a]),
         ExprKind::Binary(op, a, b) => (Operation::Binary(op), vec![*a, *b]),
         ExprKind::Compare(op, a, b) => (Operation::Compare(op), vec![*a, *b]),
@@ -86,6 +103,27 @@ fn open(expr: Expr, todo: &mut Vec<Step>) {
     };
     todo.push(Step::Build(operation, operands.len(), expr.span));
     todo.extend(operands.into_iter().rev().map(Step::Resolve));
+}
+
+impl Types {
+    fn build(
+        &self,
+        operation: Operation,
+        operands: Vec<Typed>,
+        span: Span,
+    ) -> Result<Typed, Box<Diagnostic>> {
+        let Operation::Access(target, offset, level) = operation else {
+            return build(operation, operands, span);
+        };
+        let operands = operands.into_iter().map(index).collect::<Result<_, _>>()?;
+        let kind = ExprKind::Access {
+            target,
+            offset,
+            subscript: Some(Box::new(Subscript { level, operands })),
+        };
+        let ty = self.target(target);
+        Ok((typed(kind, ty, span), ty))
+    }
 }
 
 fn build(
@@ -111,7 +149,25 @@ fn build(
         }
         Operation::Call(builtin) => call(builtin, operands, span),
         Operation::Cast(dtype) => Ok((cast(next(), dtype, span), Ty::Strong(dtype))),
+        Operation::Access(..) => unreachable!("accesses are built where targets have types"),
     }
+}
+
+/// A level, or an index of a data dimension: an integer of 64 bits.
+pub(super) fn index((expr, ty): Typed) -> Result<Expr, Box<Diagnostic>> {
+    if ty.is_float() || ty.is_bool() {
+        return Err(Box::new(
+            Diagnostic::error(
+                INDEX,
+                Category::DataType,
+                expr.span,
+                "a level or index must be an integer",
+            )
+            .with_label(format!("this is {}", ty.describe()))
+            .with_help("convert it, as in `int(x)`"),
+        ));
+    }
+    coerce((expr, ty), DType::Int64)
 }
 
 pub(super) fn condition(expr: Typed) -> Result<Expr, Box<Diagnostic>> {

@@ -1,7 +1,7 @@
 //! Writing types down in statements.
 
 use super::conversion::coerce;
-use super::expression::condition;
+use super::expression::{condition, index};
 use super::inference::Types;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Expr, ExprKind, Literal, Stmt, StmtKind};
@@ -24,18 +24,37 @@ impl Types {
             StmtKind::Assign {
                 target,
                 target_span,
+                offset,
+                mut subscript,
                 value,
             } => {
                 let span = value.span;
                 let value = self
                     .expr(value)
                     .and_then(|value| coerce(value, self.target(target).dtype()));
+                for operand in subscript.iter_mut().flat_map(|s| &mut s.operands) {
+                    let span = operand.span;
+                    *operand = checked(self.index(operand.clone()), span);
+                }
                 StmtKind::Assign {
                     target,
                     target_span,
+                    offset,
+                    subscript,
                     value: checked(value, span),
                 }
             }
+            StmtKind::While { condition, body } => {
+                let span = condition.span;
+                StmtKind::While {
+                    condition: checked(self.condition(condition), span),
+                    body: self.block(body, errors),
+                }
+            }
+            StmtKind::Region { area, body } => StmtKind::Region {
+                area,
+                body: self.block(body, errors),
+            },
             StmtKind::If {
                 condition,
                 then,
@@ -54,6 +73,11 @@ impl Types {
             kind,
             span: statement.span,
         }
+    }
+
+    /// A level or an index of a data dimension.
+    fn index(&self, expr: Expr) -> Result<Expr, Box<Diagnostic>> {
+        index(self.expr(expr)?)
     }
 
     fn condition(&self, expr: Expr) -> Result<Expr, Box<Diagnostic>> {

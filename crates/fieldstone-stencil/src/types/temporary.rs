@@ -80,19 +80,17 @@ fn collect_assignments<'a>(
     found: &mut Vec<(TempId, &'a Expr)>,
 ) {
     for statement in body {
-        match &statement.kind {
-            StmtKind::Assign { target, value, .. } => {
-                if let Target::Temp(id) = target
-                    && !annotated[id.0 as usize]
-                {
-                    found.push((*id, value));
-                }
+        statement.walk(&mut |statement| {
+            if let StmtKind::Assign {
+                target: Target::Temp(id),
+                value,
+                ..
+            } = &statement.kind
+                && !annotated[id.0 as usize]
+            {
+                found.push((*id, value));
             }
-            StmtKind::If { then, orelse, .. } => {
-                collect_assignments(then, annotated, found);
-                collect_assignments(orelse, annotated, found);
-            }
-        }
+        });
     }
 }
 
