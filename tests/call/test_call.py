@@ -271,6 +271,25 @@ def test_lower_dimensional_origins(compiled: Stencils) -> None:
     assert info["domain"] == (3, 3, 3)
 
 
+def ahead_definition(inp: Field[F64], out: Field[F64]):
+    with computation(PARALLEL), interval(...):
+        out = inp[1, 0, 0] + inp[2, 1, 0]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("order", "CF")
+def test_the_origin_may_lie_before_the_first_point_where_only_points_behind_it_are_read(
+    backend: str, order: Any
+) -> None:
+    stencil = gtscript.stencil(backend, ahead_definition)
+    values = np.asarray(np.random.default_rng(3).random((6, 6, 4)), order=order)
+    out = np.zeros((5, 5, 4))
+    stencil(values, out, origin={"inp": (-1, 0, 0), "out": (0, 0, 0)}, domain=(5, 5, 4))
+    assert (out == values[:5, :5] + values[1:6, 1:6]).all()
+    with pytest.raises(errors.OriginError, match="its origin along I is -2"):
+        stencil(values, out, origin={"inp": (-2, 0, 0), "out": (0, 0, 0)}, domain=(5, 5, 4))
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("shape", [(0, 3, 2), (3, 0, 2), (3, 2, 0)])
 def test_an_empty_domain_does_nothing(compiled: Stencils, backend: str, shape: tuple[int, ...]) -> None:

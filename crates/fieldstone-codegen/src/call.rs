@@ -11,8 +11,9 @@ pub struct FieldArgument {
     pub pointer: *mut u8,
     /// Bytes from one point to the next; 0 along axes the field does not have.
     pub strides: [isize; 3],
-    /// Points before the origin that belong to the array.
-    pub lower: [usize; 3],
+    /// Points before the origin that belong to the array; negative where the origin lies before its first point, as it may
+    /// if only points behind it are accessed.
+    pub lower: [isize; 3],
     /// Points from the origin to the end of the array (the origin included); 1 along axes the field does not have.
     pub upper: [usize; 3],
 }

@@ -224,7 +224,8 @@ impl Native {
 fn layout(program: &Program, call: &Call<'_>) -> Layout {
     let unit = |(field, argument): (&fieldstone_stencil::ir::Field, &FieldArgument)| {
         let size = field.dtype.size() as isize;
-        let points = |axis: Axis| argument.lower[axis.index()] + argument.upper[axis.index()];
+        let points =
+            |axis: Axis| argument.lower[axis.index()] + argument.upper[axis.index()] as isize;
         let axes = || {
             field
                 .axes

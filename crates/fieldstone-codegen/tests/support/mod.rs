@@ -181,7 +181,7 @@ impl<T: Copy> Grid<T> {
         FieldArgument {
             pointer: self.address([0; 3]),
             strides: std::array::from_fn(|n| if has[n] { self.strides[n] } else { 0 }),
-            lower: self.lower,
+            lower: self.lower.map(|points| points as isize),
             upper: self.upper,
         }
     }

@@ -49,7 +49,7 @@ impl Operand<'_> {
         FieldArgument {
             pointer: self.pointer.wrapping_offset(offset),
             strides: self.strides,
-            lower: origin.map(|points| points.max(0) as usize),
+            lower: *origin,
             upper: std::array::from_fn(|n| {
                 (self.array.shape[n] as isize - origin[n]).max(0) as usize
             }),

@@ -118,8 +118,8 @@ pub struct FieldInfo {
     /// The reach of all reads and writes around the compute domain, relative to the domain's ends.
     ///
     /// Along an axis with extent `(lower, upper)`, the elements from `-lower` to `size + upper - 1` must exist, where 0 is the
-    /// first point of the domain and `size` its number of points. `lower` and `upper` are `>= 0` along I and J. Along K they
-    /// take the intervals into account and are negative where the field is not touched at that end:
+    /// first point of the domain and `size` its number of points. They are negative where the field is not touched at that end,
+    /// as by a read of `f[1, 0, 0]` alone, with `(-1, 1)` along I. Along K they take the intervals into account:
     ///
     /// | reads | along K |
     /// |---|---|
@@ -191,7 +191,7 @@ fn fields(stencil: &Stencil, places: &[Place], extents: &[Vec<Vec<Extent>>]) -> 
         });
         let at = place.computed_on(extents).shifted(place.offset);
         let interval = stencil.computations[place.computation].sections[place.section].interval;
-        let [i, j, _] = Extent::ZERO.union(at).0;
+        let [i, j, _] = at.0;
         let found = Extent([i, j, levels::reach(interval, place.offset)]);
         reach[n] = Some(reach[n].map_or(found, |known| known.union(found)));
     }
