@@ -23,23 +23,43 @@ class GTScriptError(FieldstoneError):
         self.diagnostics = []
 
 
-class GTScriptSyntaxError(GTScriptError):
-    """The text is not gtscript."""
+class GTSyntaxError(GTScriptError):
+    """The text of a definition is wrong."""
 
 
-class GTScriptSymbolError(GTScriptError):
+class GTSpecificationError(GTScriptError):
+    """A definition states a condition for its compilation that does not hold."""
+
+
+class GTSemanticError(GTScriptError):
+    """A definition contradicts itself; for programs that catch it by this name, nothing raises it."""
+
+
+class GTScriptSyntaxError(GTSyntaxError):
+    """The text is not gtscript; base class of what else can be wrong with it, as in GT4Py."""
+
+
+class GTScriptSymbolError(GTScriptSyntaxError):
     """A name is unknown, or is used as something it is not."""
 
 
-class GTScriptDefinitionError(GTScriptError):
+class GTScriptDefinitionError(GTScriptSyntaxError):
     """The text is gtscript but has no meaning, such as a self-assignment with a horizontal offset in PARALLEL."""
 
 
-class GTScriptDataTypeError(GTScriptError, TypeError):
+class GTScriptValueError(GTScriptDefinitionError):
+    """A default value or an annotation of a parameter cannot be what it is."""
+
+
+class GTScriptDataTypeError(GTScriptSyntaxError, TypeError):
     """Types in a stencil do not fit."""
 
 
-class GTScriptUnsupportedError(GTScriptError, NotImplementedError):
+class GTScriptAssertionError(GTSpecificationError):
+    """The condition of a ``compile_assert`` does not hold."""
+
+
+class GTScriptUnsupportedError(GTScriptSyntaxError, NotImplementedError):
     """A part of gtscript that fieldstone does not have."""
 
 

@@ -101,8 +101,6 @@ rules! {
         WRITE_OFFSET = 208;
         /// A condition that must be known at compile time is not.
         NOT_CONSTANT = 209;
-        /// The condition of a `compile_assert` does not hold.
-        COMPILE_ASSERT = 210;
         /// The number of targets is not the number of values.
         UNPACK = 211;
         /// A number does not fit into 64 bits.
@@ -111,6 +109,10 @@ rules! {
         MASKED_OFFSET_READ = 213;
         /// A stencil has no statements.
         EMPTY_STENCIL = 214;
+    }
+    Assertion {
+        /// The condition of a `compile_assert` does not hold.
+        COMPILE_ASSERT = 210;
     }
     Unsupported {
         /// `while`
