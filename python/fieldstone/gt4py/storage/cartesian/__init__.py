@@ -1,0 +1,1 @@
+"""``gt4py.storage.cartesian``: layouts, the table of them, and what allocates by it."""
