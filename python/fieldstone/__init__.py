@@ -13,7 +13,7 @@ from fieldstone.threads import num_threads, set_num_threads
 _when_imported("xarray", lambda: _import_module("fieldstone.xarray"))
 
 # Modules that are imported when somebody asks for them: what they need takes time.
-_LATER = ("gtscript", "xarray")
+_LATER = ("cache", "gtscript", "xarray")
 
 
 def __getattr__(name: str) -> _ModuleType:

@@ -1,5 +1,6 @@
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal, Self, SupportsIndex, TypeAlias, final
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NotRequired, Self, SupportsIndex, TypeAlias, TypedDict, final
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,25 @@ __version__: str
 
 def num_threads() -> int: ...
 def set_num_threads(threads: SupportsIndex) -> None: ...
+
+# cache.rs
+
+class CacheEntry(TypedDict):
+    path: Path
+    size: int
+    used: float
+    broken: NotRequired[str]
+    stencil: NotRequired[str]
+    backend: NotRequired[str]
+    cpu: NotRequired[str]
+    layout: NotRequired[str]
+    fieldstone: NotRequired[str]
+    llvm: NotRequired[str]
+    written: NotRequired[float]
+
+def cache_directory() -> Path | None: ...
+def cache_entries(directory: str, whole: bool) -> list[CacheEntry]: ...
+def cache_clear(directory: str, unused_for: float | None, stencil: str | None, broken: bool) -> tuple[int, int]: ...
 
 # device.rs
 

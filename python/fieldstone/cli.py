@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from fieldstone import __version__, set_num_threads
+from fieldstone.commands import cache
 from fieldstone.errors import FieldstoneError
 
 WRONG_USE = 2
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 for success, 1 if backends disagree, 2 for wrong use.
+        0 for success, 1 if backends disagree or a file is broken, 2 for wrong use.
     """
     options = _parser().parse_args(arguments)
     status: int = options.run(options)
@@ -62,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--threads", type=_positive, metavar="T", help="threads to use (default: all cores)")
     demo.add_argument("--output", type=Path, metavar="DIR", help="folder for the results", default="fieldstone-demo")
     demo.set_defaults(run=_demo)
+    cache.add(commands)
     return parser
 
 

@@ -103,6 +103,10 @@ class DomainError(ArgumentValueError):
     """A compute domain does not fit the fields."""
 
 
+class CacheError(FieldstoneError, ValueError):
+    """The cache does not have the code of a stencil that was made with ``raise_if_not_cached=True``."""
+
+
 class ReadOnlyError(ArgumentValueError):
     """A stencil would write to a read-only array."""
 

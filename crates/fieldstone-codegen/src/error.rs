@@ -51,6 +51,22 @@ pub enum RunError {
     #[error(transparent)]
     Compilation(#[from] crate::jit::JitError),
 
+    /// The cache has no code of the stencil, and it is not to be compiled.
+    #[error(
+        "stencil '{stencil}' was made with raise_if_not_cached=True, and {} has no code of it for this processor and version{}; \
+         run it once without that option",
+        match directory { Some(directory) => format!("the cache {directory}"), None => "the cache, which is switched off,".into() },
+        match layout { Some(layout) => format!(" and arrays contiguous along {layout}"), None => String::new() }
+    )]
+    NotCached {
+        /// Name of the stencil.
+        stencil: String,
+        /// Which axis each field is contiguous along; `None` if there is no code for any layout.
+        layout: Option<String>,
+        /// Where the cache is.
+        directory: Option<String>,
+    },
+
     /// There is no memory for temporaries.
     #[error(transparent)]
     Memory(#[from] fieldstone_device::DeviceError),

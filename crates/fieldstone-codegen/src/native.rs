@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use fieldstone_device::{Contents, HostMemory, Pool, core_cache};
 use fieldstone_stencil::ir::{Order, TempId};
@@ -10,6 +10,8 @@ use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::{self, LevelNest, Nest, Placement, RowNest, Schedule};
 use fieldstone_stencil::{Axis, Extent, Interval};
 
+use crate::cache::claim::Claim;
+use crate::cache::entry::Facts;
 use crate::cache::{Cache, Key};
 use crate::call::{Call, FieldArgument};
 use crate::error::RunError;
@@ -22,11 +24,25 @@ use crate::tile::{LINE, Tiles};
 /// The signature of a kernel; see [`crate::llvm::abi`].
 type KernelFunction = unsafe extern "C" fn(*const u64, i64, i64, *mut u8);
 
+/// What is asked of the cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reuse {
+    /// Code that is there is used, other code is compiled and kept.
+    #[default]
+    Yes,
+    /// Code is compiled and kept whatever is there.
+    Rebuild,
+    /// Code that is not there is an error.
+    Only,
+}
+
 /// A stencil as machine code, one variant for each layout it was called with.
 pub struct Native {
     program: Program,
+    backend: &'static str,
     jit: Arc<dyn Jit>,
     cache: Cache,
+    reuse: Reuse,
     variants: RwLock<Vec<Arc<Variant>>>,
     /// Memory of temporaries that are arrays, kept for the next run.
     spare: Mutex<Vec<HostMemory>>,
@@ -58,15 +74,30 @@ pub struct Origin {
 }
 
 impl Native {
-    /// A stencil that is compiled on its first run.
-    pub fn new(program: &Program, jit: Arc<dyn Jit>, cache: Cache) -> Native {
-        Native {
+    /// A stencil that is compiled on its first run, for the backend of that name.
+    ///
+    /// # Errors
+    /// If only code of the cache is to be used and it has none of this stencil.
+    pub fn new(
+        program: &Program,
+        backend: &'static str,
+        jit: Arc<dyn Jit>,
+        cache: Cache,
+        reuse: Reuse,
+    ) -> Result<Native, RunError> {
+        let native = Native {
             program: deep(|| program.for_schedule()),
+            backend,
             jit,
             cache,
+            reuse,
             variants: RwLock::default(),
             spare: Mutex::default(),
+        };
+        if reuse == Reuse::Only && !native.may_be_cached() {
+            return Err(native.not_cached(None));
         }
+        Ok(native)
     }
 
     /// Runs the stencil, after compiling it where the layout of the arguments is new.
@@ -146,30 +177,7 @@ impl Native {
             let module = llvm::emit(&self.program, &schedule, layout, &target);
             (schedule, module)
         });
-        let key = Key::new(&[
-            env!("CARGO_PKG_VERSION"),
-            &self.jit.version(),
-            &target.triple,
-            &target.cpu,
-            &target.features,
-            &module.text,
-        ]);
-        let names: Vec<&str> = module
-            .kernels
-            .iter()
-            .map(|kernel| kernel.name.as_str())
-            .collect();
-        let cached = self.cache.get(&key);
-        let loaded = cached.and_then(|object| self.jit.load(&object, &names).ok());
-        let cached = loaded.is_some();
-        let library = match loaded {
-            Some(library) => library,
-            None => {
-                let object = self.jit.compile(&module.text)?;
-                self.cache.put(&key, &object);
-                self.jit.load(&object, &names)?
-            }
-        };
+        let (library, cached) = self.library(layout, &module)?;
         let kernels = library.addresses.iter().map(|address| {
             // SAFETY: the JIT gives addresses of functions of the module, which all have this signature.
             unsafe { std::mem::transmute::<usize, KernelFunction>(*address) }
@@ -186,6 +194,98 @@ impl Native {
             },
             _library: library,
         })
+    }
+
+    /// The code of a module, and whether it was found in the cache.
+    fn library(&self, layout: &Layout, module: &Module) -> Result<(Library, bool), RunError> {
+        let kernels = module.kernels.iter().map(|kernel| kernel.name.as_str());
+        let names: Vec<&str> = kernels.collect();
+        let key = self.key(module);
+        let find = || {
+            let object = self
+                .cache
+                .get(&key)
+                .filter(|_| self.reuse != Reuse::Rebuild)?;
+            self.jit.load(&object, &names).ok()
+        };
+        if let Some(library) = find() {
+            return Ok((library, true));
+        }
+        if self.reuse == Reuse::Only {
+            return Err(self.not_cached(Some(layout)));
+        }
+        let claim = match self.reuse {
+            Reuse::Rebuild => Claim::Unknown,
+            _ => self.cache.claim(&key),
+        };
+        // Somebody else may have stored it since.
+        if !matches!(claim, Claim::Unknown)
+            && let Some(library) = find()
+        {
+            return Ok((library, true));
+        }
+        let object = self.jit.compile(&module.text)?;
+        self.cache.put(&key, &self.facts(layout), &object);
+        drop(claim);
+        Ok((self.jit.load(&object, &names)?, false))
+    }
+
+    fn key(&self, module: &Module) -> Key {
+        let parts = self.program_parts();
+        Key::new(&parts.each_ref().map(String::as_str), &[&module.text])
+    }
+
+    /// All that code follows from, except the layouts of the arguments.
+    fn program_parts(&self) -> [String; 7] {
+        let target = self.jit.target();
+        [
+            env!("CARGO_PKG_VERSION").to_owned(),
+            self.jit.version(),
+            target.triple,
+            target.cpu,
+            target.features,
+            self.backend.to_owned(),
+            fieldstone_stencil::text::print_program(&self.program),
+        ]
+    }
+
+    fn may_be_cached(&self) -> bool {
+        let parts = self.program_parts();
+        self.cache.has_any(&parts.each_ref().map(String::as_str))
+    }
+
+    fn not_cached(&self, layout: Option<&Layout>) -> RunError {
+        RunError::NotCached {
+            stencil: self.program.stencil.name.clone(),
+            layout: layout.map(|layout| self.in_words(layout)),
+            directory: self
+                .cache
+                .directory()
+                .map(|path| path.display().to_string()),
+        }
+    }
+
+    /// What an entry of the cache says of itself.
+    fn facts(&self, layout: &Layout) -> Facts {
+        Facts {
+            stencil: self.program.stencil.name.clone(),
+            backend: self.backend.to_owned(),
+            cpu: self.jit.target().cpu,
+            layout: self.in_words(layout),
+            fieldstone: env!("CARGO_PKG_VERSION").to_owned(),
+            llvm: self.jit.version(),
+            written: SystemTime::now(),
+        }
+    }
+
+    /// Which axis each field is contiguous along, such as `phi=I height=K mask=none`.
+    fn in_words(&self, layout: &Layout) -> String {
+        let fields = self.program.stencil.fields.iter().zip(&layout.0);
+        let words = fields.map(|(field, axis)| match axis {
+            Some(axis) => format!("{}={axis}", field.name),
+            None => format!("{}=none", field.name),
+        });
+        words.collect::<Vec<_>>().join(" ")
     }
 
     /// Memory for the temporaries that outlive a nest.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use fieldstone_codegen::RunError;
-use fieldstone_codegen::cache::Cache;
 use fieldstone_codegen::call::Call;
 use fieldstone_codegen::interpreter::Interpreter;
 use fieldstone_codegen::native::{Native, Variant};
@@ -11,6 +10,7 @@ use fieldstone_stencil::{Program, SourceId};
 use pyo3::prelude::*;
 
 use crate::arguments::closest;
+use crate::cache::CacheOptions;
 use crate::errors::raise;
 use crate::jit::Llvmlite;
 use crate::numpy_backend::NumpyText;
@@ -94,12 +94,12 @@ struct Detached<'a>(&'a Call<'a>);
 unsafe impl Send for Detached<'_> {}
 
 impl Executor {
-    /// Prepares a program for a backend. `rebuild` leaves the cache aside.
+    /// Prepares a program for a backend.
     pub fn new(
         py: Python<'_>,
         backend: Backend,
         program: &Arc<Program>,
-        rebuild: bool,
+        cache: CacheOptions,
     ) -> PyResult<Executor> {
         match backend {
             Backend::Debug => deep(|| Interpreter::new(program.clone()))
@@ -107,13 +107,10 @@ impl Executor {
                 .map_err(|error| run_error(py, &error)),
             Backend::Numpy => NumpyText::new(py, program).map(Executor::Numpy),
             Backend::CpuKFirst | Backend::CpuIFirst => {
-                let cache = if rebuild {
-                    Cache::none()
-                } else {
-                    Cache::of_user()
-                };
                 let jit = Llvmlite::shared(py)?;
-                let native = deep(|| Native::new(program, jit, cache));
+                let CacheOptions { cache, reuse } = cache;
+                let native = deep(|| Native::new(program, backend.name(), jit, cache, reuse))
+                    .map_err(|error| run_error(py, &error))?;
                 Ok(Executor::Native(Box::new(native)))
             }
         }
@@ -221,6 +218,7 @@ pub fn run_error(py: Python<'_>, error: &RunError) -> PyErr {
     let class = match error {
         RunError::Unsupported { .. } => "GTScriptUnsupportedError",
         RunError::Compilation(_) => "CompilationError",
+        RunError::NotCached { .. } => "CacheError",
         RunError::Memory(_) => "DeviceError",
         _ => "ExecutionError",
     };

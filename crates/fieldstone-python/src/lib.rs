@@ -2,6 +2,7 @@
 mod arguments;
 mod array;
 mod backend;
+mod cache;
 mod definition;
 pub mod device;
 mod dlpack;
@@ -19,6 +20,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    cache::register(module)?;
     definition::register(module)?;
     device::register(module)?;
     stencil::register(module)?;

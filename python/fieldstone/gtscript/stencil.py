@@ -13,6 +13,7 @@ from .. import _core
 from ..errors import ArgumentTypeError, ArgumentValueError
 from . import capture
 from .annotations import Kind, element_type, kind
+from .cache_options import cache_options
 
 PRECISIONS = (None, 32, 64)
 
@@ -127,6 +128,8 @@ def stencil(
     dtypes: Mapping[Any, Any] | None = None,
     name: str | None = None,
     rebuild: bool = False,
+    cache_settings: Mapping[str, Any] | None = None,
+    raise_if_not_cached: bool = False,
     literal_int_precision: int | None = None,
     literal_float_precision: int | None = None,
     **options: Any,
@@ -147,6 +150,11 @@ def stencil(
         Name of the stencil; the function's by default.
     rebuild : bool, optional
         Whether to compile anew what the cache has.
+    cache_settings : mapping, optional
+        Where the cache of this stencil is: the directory ``"dir_name"`` in ``"root_path"``.
+    raise_if_not_cached : bool, optional
+        Whether code that the cache does not have is an error, instead of being compiled. ``debug`` and ``numpy`` have
+        nothing to be compiled.
     literal_int_precision, literal_float_precision : {None, 32, 64}
         Bits of literals; by default they take the type of what they are combined with.
     **options
@@ -163,7 +171,10 @@ def stencil(
         The text is wrong; the message shows where.
     BackendError
         The backend is not known.
+    CacheError
+        The cache does not have it, with ``raise_if_not_cached``.
     """
+    caching = cache_options(rebuild, raise_if_not_cached, cache_settings)
     if not isinstance(backend, str):
         raise ArgumentTypeError(f"backend is a string, as in @gtscript.stencil(backend='cpu_ifirst'), not {backend!r}")
     frame = sys._getframe(1)
@@ -181,6 +192,6 @@ def stencil(
             literal_float_precision=literal_float_precision,
             namespace=namespace,
         )
-        return StencilObject(compiled, backend, {"rebuild": rebuild, **options}, constants=externals)
+        return StencilObject(compiled, backend, {**caching, **options}, constants=externals)
 
     return make if definition is None else make(definition)

@@ -16,7 +16,7 @@ from fieldstone.errors import ArgumentTypeError, DimensionsError
 __all__ = ["AccessKind", "DomainInfo", "FieldInfo", "ParameterInfo", "StencilObject"]
 
 
-_OPTIONS = ("threads", "dims", "rebuild")
+_OPTIONS = ("threads", "dims", "rebuild", "cache_settings", "raise_if_not_cached")
 
 
 class AccessKind(enum.IntFlag):
@@ -127,8 +127,8 @@ class StencilObject(_core.Stencil):
         ``"debug"``, ``"numpy"``, ``"cpu_kfirst"``, ``"cpu_ifirst"`` or an alias.
     options : mapping, optional
         ``threads``: how many to use at most. ``dims``: what the dims of xarray objects mean, as in
-        :class:`fieldstone.xarray.set_dims`. ``rebuild``: whether to leave the cache of compiled code aside. Others are
-        warned of and have no effect.
+        :class:`fieldstone.xarray.set_dims`. ``rebuild``, ``cache_settings``, ``raise_if_not_cached``: as in
+        :func:`fieldstone.gtscript.stencil`. Others are warned of and have no effect.
     constants : mapping, optional
         Values of the externals.
 

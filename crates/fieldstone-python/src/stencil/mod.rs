@@ -32,6 +32,7 @@ use smallvec::SmallVec;
 use self::frozen::FrozenStencil;
 use crate::arguments::Signature;
 use crate::backend::{Backend, Executor};
+use crate::cache::CacheOptions;
 use crate::definition::Definition;
 use crate::errors::raise;
 
@@ -70,7 +71,6 @@ impl Stencil {
         let backend = Backend::find(py, backend)?;
         let program = definition.program.clone();
         let option = |name: &str| options.map_or(Ok(None), |options| options.get_item(name));
-        let rebuild = option("rebuild")?.map_or(Ok(false), |rebuild| rebuild.is_truthy())?;
         let stencil = &program.stencil;
         let position = |wanted: Param| stencil.params.iter().position(|param| *param == wanted);
         let names: Vec<&str> = stencil
@@ -84,7 +84,7 @@ impl Stencil {
         let field_ids = (0..stencil.fields.len() as u32).map(fieldstone_stencil::ir::FieldId);
         let scalar_ids = (0..stencil.scalars.len() as u32).map(fieldstone_stencil::ir::ScalarId);
         Ok(Stencil {
-            executor: Executor::new(py, backend, &program, rebuild)?,
+            executor: Executor::new(py, backend, &program, CacheOptions::of(py, options)?)?,
             backend,
             signature: Signature::new(
                 py,
