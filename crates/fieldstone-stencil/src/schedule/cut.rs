@@ -6,12 +6,14 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::grid::{Axis, Extent, Interval};
+use crate::grid::{Axis, Extent, Interval, Offset};
 use crate::ir::{Computation, Order, Stmt, Target, TempId};
 use crate::program::Program;
+use crate::source::Span;
 use crate::visit::Accesses;
 
 use super::Roles;
+use super::reason::{Apart, Causes, Obstacle, Reason};
 
 /// A program cut into groups, one for each nest.
 pub(super) struct Cut<'p> {
@@ -24,6 +26,7 @@ pub(super) struct Cut<'p> {
 pub(super) struct Group<'p> {
     pub kind: Kind,
     pub items: Vec<Item<'p>>,
+    pub causes: Causes,
 }
 
 /// Which nest a group becomes.
@@ -57,6 +60,18 @@ impl<'p> Item<'p> {
         match self {
             Item::Parallel(placed) => Box::new(std::iter::once(placed)),
             Item::Sweep(_, sections) => Box::new(sections.iter().flat_map(|(_, body)| body)),
+        }
+    }
+}
+
+impl Placed<'_> {
+    /// Why this statement cannot join others.
+    pub fn reason(&self, obstacle: Obstacle, target: Target, offset: Offset) -> Reason {
+        Reason {
+            obstacle,
+            target: Some(target),
+            offset,
+            span: self.statement.span,
         }
     }
 }
@@ -102,6 +117,7 @@ fn group<'p>(program: &'p Program, contiguous: Axis, arrays: &BTreeSet<TempId>) 
         arrays,
         items: Vec::new(),
         facts: Facts::new(),
+        apart: None,
     };
     for item in items(program) {
         groups.extend(open.add(item));
@@ -161,6 +177,8 @@ struct Open<'p, 'a> {
     arrays: &'a BTreeSet<TempId>,
     items: Vec<Item<'p>>,
     facts: Facts,
+    /// Why the first item did not join the group before.
+    apart: Option<Apart>,
 }
 
 /// What the statements of a group do, as far as later ones must know.
@@ -181,26 +199,50 @@ struct Facts {
 struct Shape {
     /// Extent of the statements that write fields or arrays; one group of rows has one.
     roots: Option<Extent>,
-    has_sweep: bool,
-    rows: bool,
-    columns: bool,
+    /// The statement that makes it a sweep, and what else stands in the way of a nest of rows.
+    has_sweep: Option<Span>,
+    no_rows: Option<Reason>,
+    no_columns: Option<Reason>,
 }
 
 impl Shape {
-    fn is_one_nest(self) -> bool {
-        self.columns || (self.rows && !self.has_sweep)
+    /// What stands in the way of a nest of rows.
+    fn no_rows(self) -> Option<Reason> {
+        self.no_rows.or_else(|| {
+            self.has_sweep.map(|span| Reason {
+                obstacle: Obstacle::Sweep,
+                target: None,
+                offset: Offset::ZERO,
+                span,
+            })
+        })
+    }
+
+    /// What stands in the way of any nest but level by level.
+    fn apart(self) -> Option<Apart> {
+        Some(Apart {
+            rows: self.no_rows()?,
+            columns: self.no_columns?,
+        })
     }
 }
 
 impl Facts {
     fn new() -> Facts {
-        Facts {
-            shape: Shape {
-                rows: true,
-                columns: true,
-                ..Shape::default()
-            },
-            ..Facts::default()
+        Facts::default()
+    }
+
+    /// Notes what stands in the way of a nest of rows, where something does.
+    fn rows(&mut self, possible: bool, reason: impl FnOnce() -> Reason) {
+        if !possible {
+            self.shape.no_rows.get_or_insert_with(reason);
+        }
+    }
+
+    /// Notes what stands in the way of a nest of columns, where something does.
+    fn columns(&mut self, possible: bool, reason: impl FnOnce() -> Reason) {
+        if !possible {
+            self.shape.no_columns.get_or_insert_with(reason);
         }
     }
 }
@@ -211,9 +253,11 @@ impl<'p> Open<'p, '_> {
         let before = self.facts.shape;
         self.note(&item);
         let mut closed = None;
-        if !self.items.is_empty() && !self.facts.shape.is_one_nest() {
+        let apart = self.facts.shape.apart();
+        if !self.items.is_empty() && apart.is_some() {
             self.facts.shape = before;
             closed = self.close();
+            self.apart = apart;
             self.note(&item);
         }
         self.items.push(item);
@@ -226,17 +270,26 @@ impl<'p> Open<'p, '_> {
         if items.is_empty() {
             return None;
         }
-        let kind = if shape.rows && !shape.has_sweep {
+        let mut causes = Causes {
+            apart: self.apart.take(),
+            levels: None,
+        };
+        let kind = if shape.no_rows().is_none() {
             Kind::Rows {
                 roles: self.roles(&items),
                 extent: shape.roots.unwrap_or_default(),
             }
-        } else if shape.columns {
+        } else if shape.no_columns.is_none() {
             Kind::Columns
         } else {
+            causes.levels = shape.no_columns;
             Kind::Levels
         };
-        Some(Group { kind, items })
+        Some(Group {
+            kind,
+            items,
+            causes,
+        })
     }
 
     /// Rows run along the contiguous axis unless a written field lacks it.
@@ -254,7 +307,11 @@ impl<'p> Open<'p, '_> {
     }
 
     fn note(&mut self, item: &Item<'_>) {
-        self.facts.shape.has_sweep |= matches!(item, Item::Sweep(..));
+        if let Item::Sweep(..) = item {
+            let first = item.statements().next();
+            let span = first.map_or(Span::default(), |placed| placed.statement.span);
+            self.facts.shape.has_sweep.get_or_insert(span);
+        }
         for placed in item.statements() {
             self.note_columns(placed);
         }
@@ -276,12 +333,18 @@ impl<'p> Open<'p, '_> {
         for (target, offset) in &placed.accesses.reads {
             if !offset.is_vertical() {
                 facts.sideways.insert(*target);
-                facts.shape.columns &= !facts.written.contains(target);
+                let possible = !facts.written.contains(target);
+                facts.columns(possible, || {
+                    placed.reason(Obstacle::OtherColumn, *target, *offset)
+                });
             }
         }
         for target in placed.accesses.written() {
             facts.written.insert(target);
-            facts.shape.columns &= !facts.sideways.contains(&target);
+            let possible = !facts.sideways.contains(&target);
+            facts.columns(possible, || {
+                placed.reason(Obstacle::ReadByColumns, target, Offset::ZERO)
+            });
         }
     }
 
@@ -292,7 +355,9 @@ impl<'p> Open<'p, '_> {
         for (target, offset) in &placed.accesses.reads {
             // A tile may not have the other levels.
             let other_level = offset.along(Axis::K) != 0 && self.facts.written.contains(target);
-            self.facts.shape.rows &= !other_level;
+            self.facts.rows(!other_level, || {
+                placed.reason(Obstacle::OtherLevel, *target, *offset)
+            });
             let reach = placed.extent.shifted(*offset);
             let known = self.facts.reach.entry(*target).or_insert(reach);
             *known = known.union(reach);
@@ -305,9 +370,17 @@ impl<'p> Open<'p, '_> {
                 let roots = *self.facts.shape.roots.get_or_insert(placed.extent);
                 // Which level is the last to write must not depend on the order of tiles.
                 let has_levels = self.program.stencil.target_axes(target).contains(Axis::K);
-                self.facts.shape.rows &= roots == placed.extent && has_levels;
+                self.facts.rows(has_levels, || {
+                    placed.reason(Obstacle::NoLevels, target, Offset::ZERO)
+                });
+                self.facts.rows(roots == placed.extent, || {
+                    placed.reason(Obstacle::OtherExtent, target, Offset::ZERO)
+                });
             } else if let Some(trailing) = self.facts.trailing.get(&target) {
-                self.facts.shape.rows &= trailing[0] >= ahead[0] && trailing[1] >= ahead[1];
+                let possible = trailing[0] >= ahead[0] && trailing[1] >= ahead[1];
+                self.facts.rows(possible, || {
+                    placed.reason(Obstacle::RowInUse, target, Offset::ZERO)
+                });
             }
         }
         let read = placed.accesses.reads.iter().map(|(target, _)| *target);
@@ -315,7 +388,10 @@ impl<'p> Open<'p, '_> {
             if self.is_shared(target) && self.facts.written.contains(&target) {
                 let reach = self.facts.reach.get(&target).copied();
                 let roots = self.facts.shape.roots.unwrap_or_default();
-                self.facts.shape.rows &= reach.is_none_or(|reach| within(reach, roots));
+                let possible = reach.is_none_or(|reach| within(reach, roots));
+                self.facts.rows(possible, || {
+                    placed.reason(Obstacle::OtherTile, target, Offset::ZERO)
+                });
             }
         }
     }

@@ -17,11 +17,14 @@
 mod cut;
 mod place;
 mod print;
+mod reason;
 mod stage;
 
 use crate::grid::{Axis, Extent, Interval};
 use crate::ir::{Order, Stmt};
 use crate::program::Program;
+
+pub use reason::{Apart, Causes, Obstacle, Reason};
 
 /// How a program is computed, for fields whose rows run along one axis.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +33,8 @@ pub struct Schedule {
     pub contiguous: Axis,
     /// What runs, in order, with a barrier behind each.
     pub nests: Vec<Nest>,
+    /// Per nest why it is one of its own.
+    pub causes: Vec<Causes>,
     /// Where each temporary lives, per [`crate::ir::Stencil::temporaries`].
     pub temporaries: Vec<Placement>,
 }
@@ -121,6 +126,8 @@ pub struct Stage {
     pub interval: Interval,
     /// How far around the domain the stage is computed.
     pub extent: Extent,
+    /// Why it is not one loop with the stage before; `None` for the first.
+    pub apart: Option<Reason>,
 }
 
 /// Where a temporary lives.

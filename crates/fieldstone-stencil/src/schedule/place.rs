@@ -21,6 +21,7 @@ pub(super) fn schedule(program: &Program, contiguous: Axis, cut: Cut<'_>) -> Sch
     Schedule {
         contiguous,
         nests,
+        causes: cut.groups.iter().map(|group| group.causes).collect(),
         temporaries,
     }
 }

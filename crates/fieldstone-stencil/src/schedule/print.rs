@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::ir::Stencil;
 
-use super::{ColumnNest, LevelNest, Nest, Placement, RowNest, Schedule, Stage};
+use super::{Apart, Causes, ColumnNest, LevelNest, Nest, Placement, RowNest, Schedule, Stage};
 
 impl Schedule {
     /// The schedule as text, with the names of `stencil`, which it was built for.
@@ -34,6 +34,7 @@ impl fmt::Display for Printed<'_> {
                 Nest::Columns(nest) => self.columns(f, number, nest)?,
                 Nest::Levels(nest) => self.levels(f, number, nest)?,
             }
+            self.causes(f, &self.schedule.causes[number])?;
         }
         for (temporary, placement) in self
             .stencil
@@ -77,6 +78,22 @@ impl Printed<'_> {
         writeln!(f, "nest {number}: level by level, {:?}", nest.order)?;
         for nest in nest.sections.iter().flat_map(|(_, nests)| nests) {
             self.stages(f, "    ", &nest.stages)?;
+        }
+        Ok(())
+    }
+
+    fn causes(&self, f: &mut fmt::Formatter<'_>, causes: &Causes) -> fmt::Result {
+        if let Some(apart) = &causes.apart {
+            let Apart { rows, columns } = apart;
+            writeln!(
+                f,
+                "  not in the nest before: as rows, {}; as columns, {}",
+                rows.display(self.stencil),
+                columns.display(self.stencil)
+            )?;
+        }
+        if let Some(levels) = &causes.levels {
+            writeln!(f, "  not columns: {}", levels.display(self.stencil))?;
         }
         Ok(())
     }

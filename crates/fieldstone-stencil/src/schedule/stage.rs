@@ -7,6 +7,7 @@ use crate::ir::Target;
 
 use super::Stage;
 use super::cut::Placed;
+use super::reason::{Obstacle, Reason};
 
 /// Which reads of what a stage writes keep it one loop.
 #[derive(Clone, Copy, PartialEq)]
@@ -34,11 +35,13 @@ pub(super) fn group<'a, 'p: 'a>(
     let mut open: Option<Open> = None;
     let mut stages = Vec::new();
     for placed in statements {
-        let joined = open.as_mut().is_some_and(|open| open.join(placed, reads));
-        if !joined {
-            stages.extend(open.take().map(|open| open.stage));
-            open = Some(Open::new(placed, reads));
-        }
+        let apart = match open.as_mut().map(|open| open.join(placed, reads)) {
+            Some(Ok(())) => continue,
+            Some(Err(reason)) => Some(reason),
+            None => None,
+        };
+        stages.extend(open.take().map(|open| open.stage));
+        open = Some(Open::new(placed, reads, apart));
     }
     stages.extend(open.map(|open| open.stage));
     stages
@@ -53,12 +56,13 @@ struct Open {
 }
 
 impl Open {
-    fn new(placed: &Placed<'_>, reads: Reads) -> Open {
+    fn new(placed: &Placed<'_>, reads: Reads, apart: Option<Reason>) -> Open {
         let mut open = Open {
             stage: Stage {
                 statements: Vec::new(),
                 interval: placed.interval,
                 extent: placed.extent,
+                apart,
             },
             written: HashSet::new(),
             elsewhere: HashSet::new(),
@@ -67,31 +71,51 @@ impl Open {
         open
     }
 
-    /// Adds a statement where it can share the loop; says whether it did.
-    fn join(&mut self, placed: &Placed<'_>, reads: Reads) -> bool {
-        let same_points =
-            self.stage.interval == placed.interval && self.stage.extent == placed.extent;
-        let reads_written = disallowed(placed, reads).any(|target| self.written.contains(&target));
-        let writes_read =
-            (placed.accesses.writes.iter()).any(|(target, _)| self.elsewhere.contains(target));
-        let joins = same_points && !reads_written && !writes_read;
-        if joins {
-            self.push(placed, reads);
+    /// Adds a statement where it can share the loop, or says why it cannot.
+    fn join(&mut self, placed: &Placed<'_>, reads: Reads) -> Result<(), Reason> {
+        let reason = |obstacle, target, offset| Reason {
+            obstacle,
+            target,
+            offset,
+            span: placed.statement.span,
+        };
+        if self.stage.interval != placed.interval {
+            return Err(reason(Obstacle::OtherInterval, None, Offset::ZERO));
         }
-        joins
+        if self.stage.extent != placed.extent {
+            return Err(reason(Obstacle::OtherPoints, None, Offset::ZERO));
+        }
+        let written = |(target, _): &(Target, Offset)| self.written.contains(target);
+        if let Some((target, offset)) = disallowed(placed, reads).find(written) {
+            return Err(reason(Obstacle::Neighbour, Some(target), offset));
+        }
+        let mut writes = placed.accesses.writes.iter().map(|(target, _)| *target);
+        if let Some(target) = writes.find(|target| self.elsewhere.contains(target)) {
+            return Err(reason(
+                Obstacle::ReadByNeighbours,
+                Some(target),
+                Offset::ZERO,
+            ));
+        }
+        self.push(placed, reads);
+        Ok(())
     }
 
     fn push(&mut self, placed: &Placed<'_>, reads: Reads) {
         self.stage.statements.push(placed.statement.clone());
-        self.elsewhere.extend(disallowed(placed, reads));
+        self.elsewhere
+            .extend(disallowed(placed, reads).map(|(target, _)| target));
         let written = placed.accesses.writes.iter().map(|(target, _)| *target);
         self.written.extend(written);
     }
 }
 
-fn disallowed<'a>(placed: &'a Placed<'_>, reads: Reads) -> impl Iterator<Item = Target> + 'a {
+fn disallowed<'a>(
+    placed: &'a Placed<'_>,
+    reads: Reads,
+) -> impl Iterator<Item = (Target, Offset)> + 'a {
     let accesses = placed.accesses.reads.iter();
     accesses
         .filter(move |(_, offset)| !reads.allow(*offset))
-        .map(|(target, _)| *target)
+        .copied()
 }
