@@ -22,9 +22,9 @@ pub mod llvm;
 pub mod math;
 pub mod native;
 pub mod numpy;
-pub mod power;
 pub mod stack;
 pub mod tile;
 pub mod transposed;
 
 pub use error::{CallError, RunError};
+pub use fieldstone_stencil::power;

@@ -163,6 +163,99 @@ def stencil(a, b):
     insta::assert_snapshot!(printed(text, &["IJK float64"; 2], Axis::I));
 }
 
+/// Statements that become several nests or loops, and the reasons why the later ones stand apart.
+const REASONS: &[(&str, &[&str])] = &[
+    (
+        "
+    with computation(PARALLEL), interval(...):
+        b = a
+        c = b[1, 0, 0]
+",
+        &[
+            "it writes `c` on other points around the domain than what the nest writes",
+            "it reads `b[1, 0, 0]`, another column of what the nest writes",
+        ],
+    ),
+    (
+        "
+    with computation(PARALLEL), interval(...):
+        t = a[1, 0, 0]
+        a = t
+",
+        &[
+            "`a` is read around the points that a tile writes, which another tile may be writing",
+            "it writes `a`, which the nest reads in other columns",
+        ],
+    ),
+    (
+        "
+    with computation(PARALLEL), interval(...):
+        t = a * 2
+        b = t[1, 0, 0]
+    with computation(FORWARD), interval(1, None):
+        c = b + c[0, 0, -1]
+",
+        &[
+            "it would be in a vertical sweep, and rows have no order of levels",
+            "it reads `t[1, 0, 0]`, another column of what the nest writes",
+        ],
+    ),
+    (
+        "
+    with computation(PARALLEL), interval(...):
+        b = a[1, 0, 0]
+    with computation(PARALLEL), interval(1, None):
+        a = b[0, 0, -1]
+",
+        &[
+            "it reads `b[0, 0, -1]`, another level of what the nest writes",
+            "it writes `a`, which the nest reads in other columns",
+        ],
+    ),
+];
+
+#[test]
+fn the_reasons_for_a_cut_are_known() {
+    for (body, reasons) in REASONS {
+        let text = format!("def stencil(a, b, c):{body}");
+        let (program, schedule) = scheduled(&text, &["IJK float64"; 3], Axis::I);
+        let apart = schedule.causes[1].apart.expect("a second nest");
+        let said = [apart.rows, apart.columns];
+        let said = said.map(|reason| reason.display(&program.stencil).to_string());
+        assert_eq!(said.as_slice(), *reasons, "{body}");
+        assert_eq!(schedule.causes[0].apart, None, "{body}");
+    }
+}
+
+#[test]
+fn the_reasons_for_a_loop_of_its_own_are_known() {
+    for (body, reason) in [
+        (
+            "t = a + 1\n        b = t[1, 0, 0]",
+            "it is computed on other points around the domain",
+        ),
+        (
+            "b = a\n    with computation(PARALLEL), interval(1, None):\n        c = a",
+            "it is computed on other levels",
+        ),
+        (
+            "t = a + 1\n        s = t[1, 0, 0]\n        b = t[2, 0, 0] + s[-1, 0, 0]\n        c = s[1, 0, 0]",
+            "it is computed on other points around the domain",
+        ),
+    ] {
+        let text = format!(
+            "def stencil(a, b, c):\n    with computation(PARALLEL), interval(...):\n        {body}\n"
+        );
+        let (program, schedule) = scheduled(&text, &["IJK float64"; 3], Axis::I);
+        let schedule::Nest::Rows(nest) = &schedule.nests[0] else {
+            panic!("rows\n{}", schedule.display(&program.stencil));
+        };
+        assert_eq!(nest.stages[0].apart, None);
+        let said = nest.stages[1].apart.expect("a second loop");
+        assert_eq!(said.display(&program.stencil).to_string(), reason, "{body}");
+    }
+}
+
 /// Sweeps over `a` and `b`, and whether what is carried in `b` is carried in a temporary.
 const CARRIED: &[(&str, &str, bool)] = &[
     (

@@ -13,6 +13,7 @@
 //! | [`verify`] | the rules that typed IR keeps |
 //! | [`analysis`] | access kinds, extents and levels |
 //! | [`text`] | the text form of the IR: printer and parser |
+//! | [`power`] | powers with small exponents as multiplications |
 //! | [`program`] | all of the above in one value, which backends start from |
 //! | [`values`], [`carried`] | one temporary for each value, also for those carried in fields |
 //! | `generate` | random stencils, for tests; behind the feature of that name |
@@ -26,6 +27,7 @@ pub mod dtype;
 pub mod generate;
 pub mod grid;
 pub mod ir;
+pub mod power;
 pub mod program;
 pub mod schedule;
 pub mod source;

@@ -5,6 +5,9 @@
 //! | [`access`] | reads and writes of a statement; those that have no defined order; names that are not used |
 //! | [`extent`] | how far around the domain each statement is computed, so that later ones find what they read |
 //! | [`levels`] | which levels are read and written, relative to the domain's ends |
+//! | [`points`] | the points a statement is computed at, and those it accesses, in a domain of given size |
+//! | [`operations`] | operations for each of these points |
+//! | [`traffic`] | elements that have to be moved, whatever the schedule |
 //!
 //! [`analyse`] puts them together. Every pass takes time in proportion to the length of the stencil, except that a FORWARD or
 //! BACKWARD computation is gone through once more for every link of the longest chain of values carried from level to level.
@@ -12,6 +15,9 @@
 pub mod access;
 pub mod extent;
 pub mod levels;
+pub mod operations;
+pub mod points;
+pub mod traffic;
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::grid::Extent;

@@ -1,6 +1,6 @@
 //! Powers with a small literal exponent: the multiplications they stand for, the same in every backend.
 
-use fieldstone_stencil::ir::{Expr, ExprKind, Literal, UnaryOp};
+use crate::ir::{Expr, ExprKind, Literal, UnaryOp};
 
 /// The largest absolute exponent that is multiplied out; others call `pow`.
 pub const LARGEST: i64 = 16;
@@ -12,7 +12,7 @@ pub struct Plan {
     pub products: Vec<(usize, usize)>,
     /// Which value is the power, `None` where it is the number one.
     pub result: Option<usize>,
-    /// Whether the result is one divided by that value. On integers see [`crate::math::Integer::reciprocal`].
+    /// Whether the result is one divided by that value. On integers it is 0, but for one and minus one.
     pub reciprocal: bool,
 }
 
