@@ -320,7 +320,7 @@ fn integer_pow(dtype: DType) -> Option<usize> {
         DType::UInt16 => <u16 as Integer>::pow as *const () as usize,
         DType::UInt32 => <u32 as Integer>::pow as *const () as usize,
         DType::UInt64 => <u64 as Integer>::pow as *const () as usize,
-        DType::Bool | DType::Float32 | DType::Float64 => return None,
+        DType::Bool | DType::Float16 | DType::Float32 | DType::Float64 => return None,
     })
 }
 

@@ -172,6 +172,7 @@ impl Native {
     fn compile(&self, layout: &Layout) -> Result<Variant, RunError> {
         let start = Instant::now();
         let target = self.jit.target();
+        self.check_types(&target)?;
         let (schedule, module) = deep(|| {
             let schedule = schedule::build(&self.program, layout.contiguous());
             let module = llvm::emit(&self.program, &schedule, layout, &target);
@@ -286,6 +287,23 @@ impl Native {
             None => format!("{}=none", field.name),
         });
         words.collect::<Vec<_>>().join(" ")
+    }
+
+    /// Refuses what a processor has no instructions for.
+    fn check_types(&self, target: &llvm::Target) -> Result<(), RunError> {
+        let stencil = &self.program.stencil;
+        let fields = stencil.fields.iter().map(|field| field.dtype);
+        let mut dtypes = fields.chain(stencil.temporaries.iter().filter_map(|temp| temp.dtype));
+        if target.has_half() || !dtypes.any(|dtype| dtype == fieldstone_stencil::DType::Float16) {
+            return Ok(());
+        }
+        Err(RunError::Unsupported {
+            place: format!("stencil '{}'", stencil.name),
+            what: format!(
+                "this processor ({}) has no instructions for float16; use float32, or the backend 'numpy'",
+                target.cpu
+            ),
+        })
     }
 
     /// Memory for the temporaries that outlive a nest.

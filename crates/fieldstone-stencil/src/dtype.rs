@@ -15,13 +15,15 @@ pub enum DType {
     UInt16,
     UInt32,
     UInt64,
+    /// Of fields and temporaries in memory only: what is read becomes `Float32`.
+    Float16,
     Float32,
     Float64,
 }
 
 impl DType {
     /// Every type, in order of declaration.
-    pub const ALL: [DType; 11] = [
+    pub const ALL: [DType; 12] = [
         DType::Bool,
         DType::Int8,
         DType::Int16,
@@ -31,6 +33,7 @@ impl DType {
         DType::UInt16,
         DType::UInt32,
         DType::UInt64,
+        DType::Float16,
         DType::Float32,
         DType::Float64,
     ];
@@ -47,6 +50,7 @@ impl DType {
             DType::UInt16 => "uint16",
             DType::UInt32 => "uint32",
             DType::UInt64 => "uint64",
+            DType::Float16 => "float16",
             DType::Float32 => "float32",
             DType::Float64 => "float64",
         }
@@ -61,15 +65,23 @@ impl DType {
     pub fn size(self) -> usize {
         match self {
             DType::Bool | DType::Int8 | DType::UInt8 => 1,
-            DType::Int16 | DType::UInt16 => 2,
+            DType::Int16 | DType::UInt16 | DType::Float16 => 2,
             DType::Int32 | DType::UInt32 | DType::Float32 => 4,
             DType::Int64 | DType::UInt64 | DType::Float64 => 8,
         }
     }
 
-    /// `float32` or `float64`.
+    /// `float16`, `float32` or `float64`.
     pub fn is_float(self) -> bool {
-        matches!(self, DType::Float32 | DType::Float64)
+        matches!(self, DType::Float16 | DType::Float32 | DType::Float64)
+    }
+
+    /// The type of a value that was read from memory of this type, and of all arithmetic with it.
+    pub fn in_arithmetic(self) -> DType {
+        match self {
+            DType::Float16 => DType::Float32,
+            other => other,
+        }
     }
 
     /// A signed or unsigned integer; `bool` is neither.

@@ -5,7 +5,8 @@
 //!   data dimension, and a level that is computed only where there are levels; both are `int64`.
 //! - Every expression and temporary has a type; operands of an operation have one type, and the operation has a meaning for it:
 //!   arithmetic on numbers, `/` on reals, bits on integers and booleans, shifts on integers, conditions on booleans.
-//! - A value has the type of the target it is assigned to. Casts change the type.
+//! - A value has the type of the target it is assigned to. Casts change the type. `float16` is cast from and to `float32` only,
+//!   there is nothing else to be done with it.
 //! - A literal's value fits its type; `pow` and `mod` are operators; functions have as many operands as they take.
 
 use std::collections::HashSet;
@@ -250,6 +251,11 @@ fn typed(node: &Expr) -> Result<(), VerifyError> {
         return error(Some(node.span), "an expression has no type");
     };
     let fail = |message: String| error(Some(node.span), message);
+    if dtype != dtype.in_arithmetic()
+        && !matches!(node.kind, ExprKind::Access { .. } | ExprKind::Cast(_))
+    {
+        return fail(format!("{dtype} is a type in memory only"));
+    }
     let same = |operands: &[&Expr], expected: DType| {
         operands
             .iter()
@@ -314,7 +320,15 @@ fn typed(node: &Expr) -> Result<(), VerifyError> {
         ExprKind::Cast(a) if a.dtype == Some(dtype) => {
             fail(format!("a cast from {dtype} to itself"))
         }
-        ExprKind::Cast(_) => Ok(()),
+        ExprKind::Cast(a) => {
+            let in_memory = |dtype: DType| dtype != dtype.in_arithmetic();
+            let from = a.dtype.unwrap_or(dtype);
+            let other = if in_memory(from) { dtype } else { from };
+            if (in_memory(from) || in_memory(dtype)) && other != DType::Float32 {
+                return fail(format!("a cast from {from} to {dtype}"));
+            }
+            Ok(())
+        }
     }
 }
 

@@ -105,11 +105,7 @@ fn errors_point_at_the_place() {
         ("a = sine(a)", "sine", "There is no function `sine`"),
         ("a = select(a, a)", "select", "`select` takes 3 operands"),
         ("a = $", "$", "Unexpected character `$`"),
-        (
-            "a = a:float16",
-            "float16",
-            "Expected a type, found `float16`",
-        ),
+        ("a = a:float8", "float8", "Expected a type, found `float8`"),
         (
             "a = \"b",
             "\"",

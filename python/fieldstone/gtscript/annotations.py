@@ -19,7 +19,7 @@ Kind: TypeAlias = tuple[str, ...]
 
 
 ELEMENT_TYPES = frozenset(
-    ["bool", "float32", "float64"] + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+    ["bool", "float16", "float32", "float64"] + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 )
 """NumPy's names of the types an element can have."""
 
@@ -195,6 +195,8 @@ def kind(annotation: Any, dtypes: DTypes) -> Kind:
     dtype = element_type(annotation, dtypes)
     if dtype is None:
         return ("invalid", f"{_quoted(annotation)} is no type of a parameter")
+    if dtype == "float16":
+        return ("invalid", "`float16` is a type of arrays only; use `float32` for a number")
     return ("scalar", dtype)
 
 

@@ -274,6 +274,60 @@ integer! {
     u64 UInt64 |a| a;
 }
 
+/// Only ever converted.
+impl Element for half::f16 {
+    const DTYPE: DType = DType::Float16;
+
+    unsafe fn read(address: *const u8) -> Self {
+        // SAFETY: forwarded to the caller.
+        half::f16::from_bits(unsafe { address.cast::<u16>().read_unaligned() })
+    }
+
+    unsafe fn write(address: *mut u8, value: Self) {
+        // SAFETY: forwarded to the caller.
+        unsafe { address.cast::<u16>().write_unaligned(value.to_bits()) }
+    }
+
+    fn narrow(value: Wide) -> Self {
+        match value {
+            Wide::Integer(value) => half::f16::from_f32(value as f32),
+            Wide::Real(value) => half::f16::from_f32(value as f32),
+        }
+    }
+
+    fn from_bits(bits: u64) -> Self {
+        half::f16::from_bits(bits as u16)
+    }
+
+    fn widen(self) -> Wide {
+        Wide::Real(self.to_f64())
+    }
+
+    fn unary(_: UnaryOp) -> Option<Map<Self>> {
+        None
+    }
+
+    fn binary(_: BinaryOp) -> Option<Zip<Self>> {
+        None
+    }
+
+    fn function(_: Builtin) -> Option<Map<Self>> {
+        None
+    }
+
+    fn function_of_two(_: Builtin) -> Option<Zip<Self>> {
+        None
+    }
+
+    fn test(_: Builtin) -> Option<fn(Self) -> bool> {
+        None
+    }
+
+    fn reciprocal() -> Option<Map<Self>> {
+        None
+    }
+}
+
 macro_rules! real {
     ($($type:ident $dtype:ident $bits:ident;)*) => {$(
         impl Element for $type {
@@ -346,9 +400,9 @@ macro_rules! dispatch {
     ($dtype:expr, $type:ident => $result:expr) => {
         $crate::interpreter::element::dispatch!(@ $dtype, $type, $result,
             Bool bool, Int8 i8, Int16 i16, Int32 i32, Int64 i64,
-            UInt8 u8, UInt16 u16, UInt32 u32, UInt64 u64, Float32 f32, Float64 f64)
+            UInt8 u8, UInt16 u16, UInt32 u32, UInt64 u64, Float16 half::f16, Float32 f32, Float64 f64)
     };
-    (@ $dtype:expr, $type:ident, $result:expr, $($variant:ident $rust:ident),*) => {
+    (@ $dtype:expr, $type:ident, $result:expr, $($variant:ident $rust:ty),*) => {
         match $dtype {
             $(fieldstone_stencil::DType::$variant => {
                 type $type = $rust;

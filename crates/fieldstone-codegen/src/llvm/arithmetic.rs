@@ -351,7 +351,7 @@ impl Arithmetic<'_> {
             return self.b.call(&result, &function, &[(source.as_str(), a)]);
         }
         let opcode = match (from.is_float(), to.is_float()) {
-            (true, _) if to == DType::Float32 => "fptrunc",
+            (true, _) if to.size() < from.size() => "fptrunc",
             (true, _) => "fpext",
             (false, true) if from.is_signed() => "sitofp",
             (false, true) => "uitofp",

@@ -61,6 +61,11 @@ impl Target {
         }
     }
 
+    /// Whether it converts from and to `float16`.
+    pub fn has_half(&self) -> bool {
+        !self.triple.starts_with("x86_64") || self.has("f16c")
+    }
+
     /// Whether stores past the caches are ordered by the fence of SSE.
     fn has_fence(&self) -> bool {
         self.has("sse")

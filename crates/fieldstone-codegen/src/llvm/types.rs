@@ -30,6 +30,7 @@ impl Lanes {
     /// The suffix LLVM gives the type in the names of intrinsics.
     pub fn suffix(self, dtype: DType) -> String {
         let element = match dtype {
+            DType::Float16 => "f16",
             DType::Float32 => "f32",
             DType::Float64 => "f64",
             _ => register(dtype),
@@ -67,6 +68,7 @@ pub(super) fn register(dtype: DType) -> &'static str {
         DType::Int16 | DType::UInt16 => "i16",
         DType::Int32 | DType::UInt32 => "i32",
         DType::Int64 | DType::UInt64 => "i64",
+        DType::Float16 => "half",
         DType::Float32 => "float",
         DType::Float64 => "double",
     }

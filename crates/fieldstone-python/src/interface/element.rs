@@ -54,6 +54,9 @@ fn element(number: std::ffi::c_int) -> Option<DType> {
         DType::Float32,
         DType::Float64,
     ];
+    if number == NPY_TYPES::NPY_HALF as std::ffi::c_int {
+        return Some(DType::Float16);
+    }
     let index = usize::try_from(number)
         .ok()
         .filter(|index| *index < TYPES.len())?;

@@ -75,6 +75,10 @@ pub(super) fn coerce((expr, ty): Typed, dtype: DType) -> Result<Expr, Box<Diagno
 
 /// Converts a value, whatever is lost.
 pub(super) fn cast((expr, ty): Typed, dtype: DType, span: Span) -> Expr {
+    if dtype != dtype.in_arithmetic() && expr.dtype != Some(dtype) {
+        let value = cast((expr, ty), dtype.in_arithmetic(), span);
+        return typed(ExprKind::Cast(Box::new(value)), Ty::Strong(dtype), span);
+    }
     let kind = match retyped(&expr, ty, dtype) {
         Some(literal) => ExprKind::Literal(literal),
         None if expr.dtype == Some(dtype) => return expr,

@@ -51,7 +51,12 @@ impl Types {
             ExprKind::Position(axis) => (ExprKind::Position(axis), Ty::Strong(DType::Int64)),
             _ => return None,
         };
-        Some((typed(kind, ty, expr.span), ty))
+        let stored = match kind {
+            ExprKind::Access { target, .. } => self.stored(target),
+            _ => ty,
+        };
+        let value = typed(kind, stored, expr.span);
+        Some((cast((value, stored), ty.dtype(), expr.span), ty))
     }
 }
 
@@ -121,8 +126,9 @@ impl Types {
             offset,
             subscript: Some(Box::new(Subscript { level, operands })),
         };
-        let ty = self.target(target);
-        Ok((typed(kind, ty, span), ty))
+        let (stored, ty) = (self.stored(target), self.target(target));
+        let value = typed(kind, stored, span);
+        Ok((cast((value, stored), ty.dtype(), span), ty))
     }
 }
 
@@ -148,7 +154,12 @@ fn build(
             Ok((typed(kind, ty, span), ty))
         }
         Operation::Call(builtin) => call(builtin, operands, span),
-        Operation::Cast(dtype) => Ok((cast(next(), dtype, span), Ty::Strong(dtype))),
+        Operation::Cast(dtype) => {
+            let rounded = cast(next(), dtype, span);
+            let ty = Ty::Strong(dtype.in_arithmetic());
+            let value = cast((rounded, Ty::Strong(dtype)), ty.dtype(), span);
+            Ok((value, ty))
+        }
         Operation::Access(..) => unreachable!("accesses are built where targets have types"),
     }
 }

@@ -16,7 +16,16 @@ pub(super) struct Types {
 }
 
 impl Types {
+    /// The type of a value that is read from a target.
     pub(super) fn target(&self, target: Target) -> Ty {
+        match self.stored(target) {
+            Ty::Strong(dtype) => Ty::Strong(dtype.in_arithmetic()),
+            other => other,
+        }
+    }
+
+    /// The type of a target in memory.
+    pub(super) fn stored(&self, target: Target) -> Ty {
         match target {
             Target::Field(id) => Ty::Strong(self.fields[id.0 as usize]),
             Target::Temp(id) => self.temporaries[id.0 as usize],
@@ -47,7 +56,9 @@ impl Types {
                 _ => call_signature(*builtin, self.common(operands))
                     .map_or(Ty::Unknown, |signature| signature.result),
             },
-            ExprKind::Cast(_) => expr.dtype.map_or(Ty::Unknown, Ty::Strong),
+            ExprKind::Cast(_) => {
+                (expr.dtype).map_or(Ty::Unknown, |dtype| Ty::Strong(dtype.in_arithmetic()))
+            }
         }
     }
 

@@ -121,6 +121,7 @@ impl Common {
                 .max()
                 .unwrap_or(0)
         };
+        // `float16` is not among them, see `DType::in_arithmetic`.
         let float = widest(DType::is_float);
         let signed = widest(DType::is_signed);
         let unsigned = widest(|dtype| dtype.is_int() && !dtype.is_signed());

@@ -31,7 +31,7 @@ impl Types {
                 let span = value.span;
                 let value = self
                     .expr(value)
-                    .and_then(|value| coerce(value, self.target(target).dtype()));
+                    .and_then(|value| coerce(value, self.stored(target).dtype()));
                 for operand in subscript.iter_mut().flat_map(|s| &mut s.operands) {
                     let span = operand.span;
                     *operand = checked(self.index(operand.clone()), span);
