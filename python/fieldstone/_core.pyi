@@ -412,6 +412,7 @@ class Definition:
     @property
     def warnings(self) -> list[dict[str, Any]]: ...
 
+def no_warning(word: str) -> tuple[str, str] | None: ...
 def define(
     name: str,
     source: tuple[str, str, int, int],

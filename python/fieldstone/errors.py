@@ -131,6 +131,22 @@ class CompilationError(FieldstoneError, RuntimeError):
     """The code generator or LLVM failed; a defect of fieldstone."""
 
 
+class StencilWarning(UserWarning):
+    """A stencil compiles, but is probably not what was meant; the message starts with the code of the warning.
+
+    Attributes
+    ----------
+    diagnostic : dict
+        The facts, as those of `GTScriptError.diagnostics`.
+    """
+
+    diagnostic: dict[str, object]
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)
+        self.diagnostic = {}
+
+
 class SyncWarning(UserWarning):
     """Warning that the two copies of a storage cannot be kept equal without help."""
 

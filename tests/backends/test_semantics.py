@@ -171,7 +171,7 @@ def sometimes_written(a: Field[float], b: Field[float]):
     with computation(PARALLEL), interval(...):
         if a > 0.0:
             t = a
-        b = t
+        b = t  # fieldstone: ignore[FS0423]
 
 
 def test_what_was_not_written_is_zero_or_an_error(backend, random):

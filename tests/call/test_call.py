@@ -402,7 +402,7 @@ def branch_definition(inp: Field[F64], out: Field[F64]):
     with computation(PARALLEL), interval(...):
         if inp > 0.0:
             value = inp
-        out = value
+        out = value  # fieldstone: ignore[FS0423]
 
 
 def test_the_protocol_when_the_run_fails(compiled: Stencils) -> None:

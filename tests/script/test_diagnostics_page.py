@@ -54,7 +54,7 @@ def found(code: str, number: int) -> set[str]:
             define(function, **options)
         except errors.GTScriptError as error:
             return {str(entry["code"]) for entry in error.diagnostics}
-    return {match[1] for warning in caught if (match := re.match(r"warning\[(\w+)\]", str(warning.message)))}
+    return {str(warning.message)[:6] for warning in caught if issubclass(warning.category, errors.StencilWarning)}
 
 
 @pytest.mark.parametrize("code", EXAMPLES)

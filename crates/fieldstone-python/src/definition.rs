@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use fieldstone_script::names::{self, Names};
 use fieldstone_script::{
-    Environment, Function, FunctionId, Keyword, Parameter, ParameterKind, Value, compile,
+    Environment, Function, FunctionId, Keyword, Parameter, ParameterKind, Value,
+    compile_with_warnings, silence,
 };
 use fieldstone_stencil::diagnostic::{Category, Diagnostic, Diagnostics};
 use fieldstone_stencil::ir::{Literal, Param};
@@ -26,6 +27,8 @@ use fieldstone_codegen::stack::deep;
 pub struct Definition {
     /// The program.
     pub program: Arc<Program>,
+    /// What is probably not meant, without what comments silence.
+    warnings: Vec<Diagnostic>,
     /// Default values, per parameter of the program.
     pub defaults: Vec<Option<Py<PyAny>>>,
     /// Whether a parameter can be given by name only, per parameter of the program.
@@ -55,8 +58,7 @@ impl Definition {
     /// What is probably not meant, one dictionary for each.
     #[getter]
     fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let warnings = &self.program.analysis.warnings;
-        describe(py, warnings, &self.program.stencil.sources)
+        describe(py, &self.warnings, &self.program.stencil.sources)
     }
 }
 
@@ -117,13 +119,20 @@ fn define<'py>(
         int: literal_int_precision,
         float: literal_float_precision,
     };
-    let program = py
+    let (program, warnings) = py
         .detach(|| {
-            deep(|| compile(&definition).and_then(|stencil| Program::new(stencil, precision)))
+            deep(|| {
+                let (stencil, mut warnings) = compile_with_warnings(&definition)?;
+                let program = Program::new(stencil, precision)?;
+                warnings.extend(program.analysis.warnings.iter().cloned());
+                silence::silence(&mut warnings, &program.stencil.sources);
+                Ok((program, warnings))
+            })
         })
         .map_err(|diagnostics| exception(py, &diagnostics))?;
     Ok(Definition {
         program: Arc::new(program),
+        warnings,
         defaults: parameters
             .iter()
             .map(|(_, _, default, _)| default.as_ref().map(|value| value.clone_ref(py)))
@@ -534,8 +543,16 @@ fn place<'py>(py: Python<'py>, span: Span, sources: &SourceMap) -> PyResult<Boun
     Ok(dict)
 }
 
+/// What is wrong with a word that should be the code of a warning, and what to write instead.
+#[pyfunction]
+fn no_warning(word: &str) -> Option<(String, String)> {
+    let wrong = silence::code(word).err()?;
+    Some((wrong.message, wrong.help))
+}
+
 /// Adds what this file binds to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(no_warning, module)?)?;
     module.add_class::<Definition>()?;
     module.add_function(wrap_pyfunction!(define, module)?)
 }

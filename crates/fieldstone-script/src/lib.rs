@@ -10,6 +10,7 @@
 //! | `syntax` | text to syntax tree |
 //! | `lower` | syntax tree to IR: names resolved, functions inlined, compile-time conditions decided |
 //! | `prune` | stored arguments that nothing reads are left out |
+//! | [`silence`] | comments that silence warnings |
 //! | `check` | what the IR must not do: races, overlapping intervals |
 //!
 //! The crate knows Python's syntax but no Python object; [`compile`] is the whole of it.
@@ -22,6 +23,7 @@ mod lower;
 pub mod names;
 mod prune;
 pub mod rule;
+pub mod silence;
 mod suggest;
 mod syntax;
 
@@ -29,4 +31,4 @@ pub use definition::{
     Definition, Environment, Function, FunctionId, Parameter, ParameterKind, Value,
 };
 pub use keyword::Keyword;
-pub use lower::compile;
+pub use lower::{compile, compile_with_warnings};

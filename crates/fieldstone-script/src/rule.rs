@@ -109,6 +109,10 @@ rules! {
         MASKED_OFFSET_READ = 213;
         /// A stencil has no statements.
         EMPTY_STENCIL = 214;
+        /// Warning: a condition that is the same at every point and in every call.
+        CONSTANT_CONDITION = 424;
+        /// Warning: a comment or option that silences no warning there is.
+        SILENCER = 425;
     }
     Assertion {
         /// The condition of a `compile_assert` does not hold.
@@ -143,6 +147,15 @@ rules! {
 }
 
 impl Rule {
+    /// A warning of this rule at a place.
+    pub fn warning_at(
+        self,
+        span: fieldstone_stencil::Span,
+        message: impl Into<String>,
+    ) -> fieldstone_stencil::Diagnostic {
+        fieldstone_stencil::Diagnostic::warning(self.code, self.category, span, message)
+    }
+
     /// An error of this rule at a place.
     pub fn at(
         self,

@@ -20,6 +20,7 @@ use crate::analysis::access::{conditional_neighbour, is_neighbour};
 use crate::dtype::DType;
 use crate::grid::Offset;
 use crate::ir::{Expr, ExprKind, Order, Stencil, Stmt, StmtKind, Target, TempId, Temporary};
+use crate::source::Span;
 use crate::visit::accesses;
 
 /// Which `if` statements are split, and how far.
@@ -79,8 +80,8 @@ fn needs_split(stencil: &Stencil, order: Order, stmt: &Stmt, rule: Rule) -> bool
         && (rule == Rule::Everything || conditional_neighbour(stencil, order, stmt).is_some())
 }
 
-/// A condition that is kept in a temporary, and the branch it stands for.
-type Guard = (TempId, bool);
+/// A condition that is kept in a temporary, where it stands, and the branch it stands for.
+type Guard = (TempId, Span, bool);
 
 /// Appends a statement that runs where all guards say so.
 fn place(
@@ -111,7 +112,11 @@ fn place(
     let kept = Stmt::assign(target, span, condition, span);
     out.push(guarded(vec![kept], guards));
     for (branch, holds) in [(then, true), (orelse, false)] {
-        let guards: Vec<Guard> = guards.iter().copied().chain([(temporary, holds)]).collect();
+        let guards: Vec<Guard> = guards
+            .iter()
+            .copied()
+            .chain([(temporary, span, holds)])
+            .collect();
         let mut group = Group::default();
         for inner in branch {
             if needs_split(stencil, order, &inner, rule) {
@@ -143,12 +148,12 @@ fn free_name(stencil: &Stencil) -> String {
 /// Statements in an `if` for each guard.
 fn guarded(body: Vec<Stmt>, guards: &[Guard]) -> Stmt {
     let mut body = body;
-    for (temporary, holds) in guards.iter().rev() {
+    for (temporary, condition_span, holds) in guards.iter().rev() {
         let span = body[0].span;
         let condition = Expr {
             kind: ExprKind::read(Target::Temp(*temporary), Offset::ZERO),
             dtype: Some(DType::Bool),
-            span,
+            span: *condition_span,
         };
         let (then, orelse) = if *holds {
             (body, Vec::new())

@@ -87,6 +87,14 @@ impl Diagnostic {
         }
     }
 
+    /// A warning about a place.
+    pub fn warning(code: Code, category: Category, span: Span, message: impl Into<String>) -> Self {
+        Diagnostic {
+            severity: Severity::Warning,
+            ..Diagnostic::error(code, category, span, message)
+        }
+    }
+
     /// Sets the words under the carets.
     pub fn with_label(mut self, text: impl Into<String>) -> Self {
         self.primary.text = text.into();

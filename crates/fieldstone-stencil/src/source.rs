@@ -118,6 +118,12 @@ impl SourceMap {
         self.texts.get(self.entries.get(id.0 as usize)?.text)
     }
 
+    /// Every text once, with the id it was added with.
+    pub fn texts(&self) -> impl Iterator<Item = (SourceId, &Source)> {
+        let originals = self.entries.iter().filter(|entry| entry.call.is_none());
+        originals.map(|entry| (entry.original, &self.texts[entry.text]))
+    }
+
     /// The calls through which a place was reached, the innermost first.
     pub fn calls(&self, span: Span) -> impl Iterator<Item = &Call> {
         let call = |span: Span| self.entries.get(span.source.0 as usize)?.call.as_ref();

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -14,6 +13,7 @@ from ..errors import ArgumentTypeError, ArgumentValueError
 from . import capture
 from .annotations import Kind, element_type, kind
 from .cache_options import cache_options
+from .warning import report
 
 PRECISIONS = (None, 32, 64)
 
@@ -27,6 +27,7 @@ def define(
     literal_int_precision: int | None = None,
     literal_float_precision: int | None = None,
     namespace: Mapping[str, Any] | None = None,
+    ignore: Sequence[str] = (),
 ) -> _core.Definition:
     """Compile a definition as far as no backend is needed: names, types, extents.
 
@@ -44,6 +45,8 @@ def define(
         Bits of literals; by default they take the type of what they are combined with.
     namespace : mapping, optional
         Names of the place where it is defined, which postponed annotations may use.
+    ignore : sequence of str, optional
+        Codes of warnings that are not given, such as ``"FS0421"``.
 
     Returns
     -------
@@ -82,15 +85,7 @@ def define(
         literal_int_precision=literal_int_precision,
         literal_float_precision=literal_float_precision,
     )
-    for warning in compiled.warnings:
-        warnings.warn_explicit(
-            str(warning["rendered"]),
-            UserWarning,
-            str(warning.get("file", function.__code__.co_filename)),
-            int(warning.get("line", 1)),
-            module=function.__module__,
-            registry=function.__globals__.setdefault("__warningregistry__", {}),
-        )
+    report(compiled.warnings, function, ignore)
     return compiled
 
 
@@ -132,6 +127,7 @@ def stencil(
     raise_if_not_cached: bool = False,
     literal_int_precision: int | None = None,
     literal_float_precision: int | None = None,
+    ignore: Sequence[str] = (),
     **options: Any,
 ) -> Any:
     """Make a stencil of a function: as a decorator, or with ``definition=``.
@@ -157,6 +153,8 @@ def stencil(
         nothing to be compiled.
     literal_int_precision, literal_float_precision : {None, 32, 64}
         Bits of literals; by default they take the type of what they are combined with.
+    ignore : sequence of str, optional
+        Codes of warnings that are not given, such as ``"FS0421"``; docs/diagnostics.md has other ways.
     **options
         Options of the backend.
 
@@ -191,6 +189,7 @@ def stencil(
             literal_int_precision=literal_int_precision,
             literal_float_precision=literal_float_precision,
             namespace=namespace,
+            ignore=ignore,
         )
         return StencilObject(compiled, backend, {**caching, **options}, constants=externals)
 

@@ -25,6 +25,7 @@ impl Lowering<'_> {
         rest: &[ElifElseClause],
         span: Span,
     ) -> Result<(), Reported> {
+        self.suspect(test);
         let condition = self.expression(test);
         if let Ok(Some(value)) = condition.as_ref().map(constant::value) {
             if constant::truth(value) {

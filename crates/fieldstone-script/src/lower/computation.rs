@@ -111,6 +111,7 @@ impl Lowering<'_> {
 
     /// The value of a condition outside of every computation, which must be known at compile time.
     fn decide(&mut self, test: &Expr) -> Result<bool, Reported> {
+        self.suspect(test);
         let condition = self.expression(test)?;
         match constant::value(&condition) {
             Some(literal) => Ok(constant::truth(literal)),

@@ -315,6 +315,7 @@ impl Lowering<'_> {
         span: Span,
     ) -> Result<ir::Expr, Reported> {
         self.no_long_row(comparison.ops.len(), span)?;
+        self.suspect_comparison(comparison);
         let mut left = self.expression(&comparison.left)?;
         let mut result: Option<ir::Expr> = None;
         for (operator, right) in comparison.ops.iter().zip(&comparison.comparators) {
@@ -358,6 +359,7 @@ impl Lowering<'_> {
     }
 
     fn conditional(&mut self, conditional: &ast::ExprIf, span: Span) -> Result<ir::Expr, Reported> {
+        self.suspect(&conditional.test);
         let condition = self.expression(&conditional.test)?;
         if let Some(value) = constant::value(&condition) {
             let chosen = if constant::truth(value) {

@@ -5,7 +5,7 @@
 //! | `signature` | parameters of the stencil |
 //! | `computation` | `with computation(…), interval(…)` |
 //! | `statement`, `target` | assignments, `return`; what is assigned |
-//! | `branch` | `if` |
+//! | `branch`, `condition` | `if`; conditions that decide nothing |
 //! | `expression` | operators and reads |
 //! | `subscript` | offsets |
 //! | `call` | functions, maths builtins, casts |
@@ -16,6 +16,7 @@
 mod branch;
 mod call;
 mod computation;
+mod condition;
 mod expression;
 mod name;
 mod signature;
@@ -41,6 +42,13 @@ use crate::{check, names, rule, syntax};
 
 /// Compiles a definition to untyped IR, or to every error in it.
 pub fn compile(definition: &Definition) -> Result<Stencil, Diagnostics> {
+    compile_with_warnings(definition).map(|(stencil, _)| stencil)
+}
+
+/// Compiles a definition to untyped IR and what is probably not meant, or to every error in it.
+pub fn compile_with_warnings(
+    definition: &Definition,
+) -> Result<(Stencil, Vec<Diagnostic>), Diagnostics> {
     let mut sources = SourceMap::default();
     let text = match Text::new(&definition.source, &mut sources) {
         Ok(text) => text,
@@ -64,6 +72,7 @@ pub fn compile(definition: &Definition) -> Result<Stencil, Diagnostics> {
         },
         functions: vec![None; definition.functions.len()],
         diagnostics: Vec::new(),
+        warnings: Vec::new(),
         seen: HashSet::new(),
         calls: 0,
         frames: vec![Frame::new(text.source, &definition.environment, &text)],
@@ -187,6 +196,7 @@ struct Lowering<'d> {
     stencil: Stencil,
     functions: Vec<Option<Result<Rc<Text>, Reported>>>,
     diagnostics: Vec<Diagnostic>,
+    warnings: Vec<Diagnostic>,
     seen: HashSet<(Code, Span)>,
     /// How many functions were inlined so far; numbers their temporaries.
     calls: usize,
@@ -201,10 +211,10 @@ struct Lowering<'d> {
 }
 
 impl<'d> Lowering<'d> {
-    fn finish(mut self) -> Result<Stencil, Diagnostics> {
+    fn finish(mut self) -> Result<(Stencil, Vec<Diagnostic>), Diagnostics> {
         if self.diagnostics.is_empty() {
             prune(&mut self.stencil, &self.stored);
-            return Ok(self.stencil);
+            return Ok((self.stencil, self.warnings));
         }
         self.diagnostics.sort_by_key(|diagnostic| {
             (
@@ -244,6 +254,14 @@ impl<'d> Lowering<'d> {
             self.diagnostics.push(diagnostic);
         }
         Reported
+    }
+
+    /// Records a warning, once for each place.
+    fn warn(&mut self, diagnostic: Diagnostic) {
+        let place = self.stencil.sources.place(diagnostic.primary.span);
+        if self.seen.insert((diagnostic.code, place)) {
+            self.warnings.push(diagnostic);
+        }
     }
 
     /// Runs `lower` with an empty block and returns what it put there.

@@ -7,7 +7,7 @@ use super::{
     AMBIGUOUS_WRITE, CONDITIONAL_NEIGHBOUR, NO_OUTPUT, SELF_ASSIGNMENT, UNREAD_TEMPORARY,
     UNUSED_PARAMETER,
 };
-use crate::diagnostic::{Category, Diagnostic, Severity};
+use crate::diagnostic::{Category, Diagnostic};
 use crate::grid::{Axes, Axis, Extent, Interval, Offset};
 use crate::ir::{Computation, Expr, ExprKind, Order, Param, Stencil, Stmt, StmtKind, Target};
 use crate::source::Span;
@@ -256,8 +256,9 @@ pub fn unused(stencil: &Stencil, places: &[Place]) -> Vec<Diagnostic> {
             }
         };
         if !used {
-            warnings.push(warning(
+            warnings.push(Diagnostic::warning(
                 UNUSED_PARAMETER,
+                Category::Definition,
                 span,
                 format!("the parameter `{name}` is not used"),
             ));
@@ -270,8 +271,9 @@ pub fn unused(stencil: &Stencil, places: &[Place]) -> Vec<Diagnostic> {
             .first()
             .map_or(Span::default(), |c| c.span);
         warnings.push(
-            warning(
+            Diagnostic::warning(
                 NO_OUTPUT,
+                Category::Definition,
                 span,
                 format!("`{}` assigns none of its fields", stencil.name),
             )
@@ -299,8 +301,9 @@ fn unread(stencil: &Stencil, places: &[Place], read: &[bool]) -> Vec<Diagnostic>
         if temporary.is_inlined() && !done.insert(stencil.sources.place(temporary.span)) {
             continue;
         }
-        let mut found = warning(
+        let mut found = Diagnostic::warning(
             UNREAD_TEMPORARY,
+            Category::Definition,
             temporary.span,
             format!("`{name}` is assigned but never read"),
         );
@@ -323,13 +326,6 @@ fn assigned_temporaries(stencil: &Stencil, places: &[Place]) -> Vec<bool> {
         }
     }
     assigned
-}
-
-fn warning(code: crate::Code, span: Span, message: String) -> Diagnostic {
-    Diagnostic {
-        severity: Severity::Warning,
-        ..Diagnostic::error(code, Category::Definition, span, message)
-    }
 }
 
 fn used_scalars(stencil: &Stencil) -> Vec<bool> {

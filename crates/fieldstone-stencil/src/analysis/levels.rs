@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::access::Place;
-use super::{OVERLAP, READ_BEFORE_WRITE, TOO_FAR, UNWRITTEN_LEVEL};
+use super::conditions::Conditions;
+use super::{MAYBE_UNINITIALISED, OVERLAP, READ_BEFORE_WRITE, TOO_FAR, UNWRITTEN_LEVEL};
 use crate::diagnostic::{Category, Diagnostic};
 use crate::grid::{Axis, Interval, Level, Offset};
 use crate::ir::{
@@ -228,26 +229,40 @@ impl Written {
     }
 }
 
+/// Which temporaries may be read where they were not assigned.
+pub struct Uninitialised {
+    /// Per [`Stencil::temporaries`].
+    pub temporaries: Vec<bool>,
+    /// A warning for each, unless the condition of the assignment is also that of the read.
+    pub warnings: Vec<Diagnostic>,
+}
+
 /// Checks that temporaries are written before they are read, and returns which may be read where they were not.
 ///
 /// # Errors
 ///
 /// Every temporary that is certainly read at a level that was not written.
-pub fn check_temporaries(stencil: &Stencil) -> Result<Vec<bool>, Vec<Diagnostic>> {
+pub fn check_temporaries(stencil: &Stencil) -> Result<Uninitialised, Vec<Diagnostic>> {
     let levels = tall(stencil);
     let mut check = Check {
         stencil,
         levels,
         before: Written::default(),
+        conditions: Conditions::new(stencil),
+        warnings: Vec::new(),
         uninitialised: vec![false; stencil.temporaries.len()],
         reported: HashSet::new(),
+        warned: HashSet::new(),
         errors: Vec::new(),
     };
     for computation in &stencil.computations {
         check.computation(computation);
     }
     if check.errors.is_empty() {
-        Ok(check.uninitialised)
+        Ok(Uninitialised {
+            temporaries: check.uninitialised,
+            warnings: check.warnings,
+        })
     } else {
         Err(check.errors)
     }
@@ -258,8 +273,11 @@ struct Check<'a> {
     levels: i64,
     /// Written by earlier computations.
     before: Written,
+    conditions: Conditions<'a>,
+    warnings: Vec<Diagnostic>,
     uninitialised: Vec<bool>,
     reported: HashSet<TempId>,
+    warned: HashSet<TempId>,
     errors: Vec<Diagnostic>,
 }
 
@@ -292,6 +310,12 @@ impl Check<'_> {
             });
             sections.push((section, range, every));
         }
+        if computation.order != Order::Parallel && looks_back(computation) {
+            let bodies: Vec<_> = (sections.iter())
+                .map(|(section, range, _)| (section.body.as_slice(), range.clone()))
+                .collect();
+            self.conditions.foresee(&bodies);
+        }
         let mut some = HashMap::new();
         let mut every: HashMap<TempId, Levels> = HashMap::new();
         for (section, range, written) in sections {
@@ -321,8 +345,15 @@ impl Check<'_> {
         let mut new = HashSet::new();
         for stmt in body {
             match &stmt.kind {
-                StmtKind::Assign { target, value, .. } => {
+                StmtKind::Assign {
+                    target,
+                    target_span,
+                    value,
+                    ..
+                } => {
                     self.reads(value, here, sure);
+                    self.conditions
+                        .assign(*target, *target_span, value, &here.range);
                     if let Target::Temp(id) = target {
                         here.some.entry(*id).or_default().add(&here.range);
                         if sure.insert(*id) {
@@ -337,8 +368,10 @@ impl Check<'_> {
                 } => {
                     self.reads(condition, here, sure);
                     // What a branch writes is sure inside of it only, unless both do.
-                    let [then, orelse] = [then, orelse].map(|branch| {
+                    let [then, orelse] = [(then, true), (orelse, false)].map(|(branch, holds)| {
+                        let outer = self.conditions.enter(condition, holds);
                         let inside = self.block(branch, here, sure);
+                        self.conditions.leave(outer);
                         inside.iter().for_each(|id| {
                             sure.remove(id);
                         });
@@ -354,7 +387,13 @@ impl Check<'_> {
                     for expr in stmt.expressions() {
                         self.reads(expr, here, sure);
                     }
-                    for id in self.block(body, here, sure) {
+                    let outer = match &stmt.kind {
+                        StmtKind::While { condition, .. } => self.conditions.enter(condition, true),
+                        _ => self.conditions.enter_region(stmt),
+                    };
+                    let inside = self.block(body, here, sure);
+                    self.conditions.leave(outer);
+                    for id in inside {
                         sure.remove(&id);
                     }
                 }
@@ -411,9 +450,40 @@ impl Check<'_> {
                 let error = self.unwritten(id, span, level, &some);
                 self.errors.push(error);
             }
-        } else if every.first_missing(wanted).is_some() {
+        } else if every.first_missing(wanted.clone()).is_some() {
             self.uninitialised[id.0 as usize] = true;
+            // What the loop comes to later is not assigned yet, whatever the conditions.
+            if distance <= 0 {
+                let levels = self.conditions.levels(id, offset, distance < 0);
+                levels.for_each(|range| every.add(range));
+            }
+            if every.first_missing(wanted).is_some() && self.warned.insert(id) {
+                let warning = self.maybe_unwritten(id, span);
+                self.warnings.push(warning);
+            }
         }
+    }
+
+    fn maybe_unwritten(&self, id: TempId, span: Span) -> Diagnostic {
+        let temporary = self.stencil.temporary(id);
+        let name = temporary.source_name();
+        let mut warning = Diagnostic::warning(
+            MAYBE_UNINITIALISED,
+            Category::Definition,
+            span,
+            format!("`{name}` may be read where it was not assigned"),
+        );
+        match self.conditions.of_first_assignment(id) {
+            Some((assigned, condition)) => {
+                warning = warning
+                    .with_secondary(assigned, format!("`{name}` is assigned"))
+                    .with_secondary(condition.span, condition.words());
+            }
+            None => warning = warning.with_secondary(temporary.span, "assigned here"),
+        }
+        warning.with_help(format!(
+            "give `{name}` a value in every case, as in `{name} = 0.0` above the condition"
+        ))
     }
 
     fn unwritten(&self, id: TempId, span: Span, level: i64, written: &Levels) -> Diagnostic {
@@ -446,6 +516,18 @@ impl Check<'_> {
         )
         .with_help("read it in a smaller interval, or assign it in more intervals")
     }
+}
+
+/// Whether a temporary is read at another level.
+fn looks_back(computation: &Computation) -> bool {
+    let mut found = false;
+    for section in &computation.sections {
+        accesses(&section.body, &mut |access| {
+            let is_temporary = matches!(access.target, Target::Temp(_));
+            found |= is_temporary && !access.write && access.offset.along(Axis::K) != 0;
+        });
+    }
+    found
 }
 
 /// The temporaries that statements write whatever the conditions are.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`access`] | reads and writes of a statement; those that have no defined order; names that are not used |
 //! | [`extent`] | how far around the domain each statement is computed, so that later ones find what they read |
+//! | `conditions` | under which conditions temporaries are assigned |
 //! | [`levels`] | which levels are read and written, relative to the domain's ends |
 //! | [`points`] | the points a statement is computed at, and those it accesses, in a domain of given size |
 //! | [`operations`] | operations for each of these points |
@@ -13,11 +14,14 @@
 //! BACKWARD computation is gone through once more for every link of the longest chain of values carried from level to level.
 
 pub mod access;
+mod conditions;
 pub mod extent;
 pub mod levels;
 pub mod operations;
 pub mod points;
 pub mod traffic;
+
+use std::collections::HashSet;
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::grid::Extent;
@@ -46,6 +50,8 @@ pub const UNUSED_PARAMETER: Code = Code(420);
 pub const UNREAD_TEMPORARY: Code = Code(421);
 /// Warning: a stencil that assigns none of its fields.
 pub const NO_OUTPUT: Code = Code(422);
+/// Warning: a temporary that may be read where the condition of its assignment did not hold.
+pub const MAYBE_UNINITIALISED: Code = Code(423);
 
 /// What [`analyse`] finds.
 #[derive(Clone, Debug, PartialEq)]
@@ -173,13 +179,23 @@ pub fn analyse(stencil: &Stencil) -> Result<Analysis, Vec<Diagnostic>> {
     let extents =
         extent::horizontal(&values, &access::places(&values)).map_err(|error| vec![*error])?;
     let uninitialised = levels::check_temporaries(stencil)?;
+    let mut warnings = access::unused(stencil, &places);
+    warnings.extend(once_per_place(stencil, uninitialised.warnings));
     Ok(Analysis {
         fields: fields(stencil, &places, &extents),
-        temporaries: temporaries(stencil, &places, &extents, &uninitialised),
+        temporaries: temporaries(stencil, &places, &extents, &uninitialised.temporaries),
         min_levels: levels::min_levels(stencil, &places),
-        warnings: access::unused(stencil, &places),
+        warnings,
         extents,
     })
+}
+
+/// Of what is found in each call of a function, the first.
+fn once_per_place(stencil: &Stencil, found: Vec<Diagnostic>) -> impl Iterator<Item = Diagnostic> {
+    let mut seen = HashSet::new();
+    found
+        .into_iter()
+        .filter(move |found| seen.insert(stencil.sources.place(found.primary.span)))
 }
 
 fn fields(stencil: &Stencil, places: &[Place], extents: &[Vec<Vec<Extent>>]) -> Vec<FieldInfo> {
