@@ -1,7 +1,7 @@
 //! Type resolution: every expression gets a type, every conversion becomes a [`ExprKind::Cast`].
 //!
-//! The rules are NumPy's (version 2): two typed operands meet in `numpy.promote_types`; a literal, and an expression of
-//! literals only, is *weak*: it takes the type of what it meets, as long as that can hold its kind of number (an integer
+//! The rules are NumPy's (version 2), but for integers beside reals: two typed operands meet in `numpy.promote_types`, and
+//! in the real type if one is an integer, as in C and in GT4Py; a literal, and an expression of literals only, is *weak*: it takes the type of what it meets, as long as that can hold its kind of number (an integer
 //! literal is any number, a real literal makes integers `float64`). Weak expressions that meet nothing are `int64` and
 //! `float64`, and expressions of several literals are computed in those before they are converted, as Python computes them.
 //! [`Precision`] makes literals strong instead.

@@ -2,7 +2,7 @@
 
 use crate::dtype::DType;
 
-/// The smallest type that holds the values of both, as `numpy.promote_types`.
+/// The type that two values have in common: as `numpy.promote_types`, but an integer beside a real number is of its type.
 pub fn promote(a: DType, b: DType) -> DType {
     Common::default()
         .with(Ty::Strong(a))
@@ -113,7 +113,7 @@ impl Common {
         })
     }
 
-    /// `numpy.promote_types` of all strong types.
+    /// The type that all strong types have in common.
     fn promoted(self) -> DType {
         let widest = |which: fn(DType) -> bool| {
             (self.strong_types().filter(|dtype| which(*dtype)))
@@ -126,8 +126,8 @@ impl Common {
         let signed = widest(DType::is_signed);
         let unsigned = widest(|dtype| dtype.is_int() && !dtype.is_signed());
         if float > 0 {
-            // The 24 bits of a float32's mantissa hold integers of 16 bits, not of 32.
-            return if float == 8 || signed.max(unsigned) >= 4 {
+            // As in C and GT4Py: a model of single precision stays one where it counts.
+            return if float == 8 {
                 DType::Float64
             } else {
                 DType::Float32

@@ -14,6 +14,8 @@ from functools import partial
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from fieldstone import gtscript as _gtscript
 from fieldstone.gtscript import (
     __INLINED,
@@ -267,13 +269,14 @@ def _make(
             RuntimeWarning,
             stacklevel=3,
         )
+    by_type = {key: value for key, value in (dtypes or {}).items() if isinstance(key, type)}
     compiled = define(
         function,
         name=options.name,
         externals=externals,
-        dtypes=dtypes,
-        literal_int_precision=options.literal_int_precision,
-        literal_float_precision=options.literal_float_precision,
+        dtypes={key: value for key, value in (dtypes or {}).items() if key not in by_type},
+        literal_int_precision=_precision(by_type.get(int), options.literal_int_precision),
+        literal_float_precision=_precision(by_type.get(float), options.literal_float_precision),
         namespace=namespace,
     )
     own = {name: value for name, value in options.backend_opts.items() if name in _OWN_OPTIONS}
@@ -287,6 +290,11 @@ def _make(
 
 
 _OWN_OPTIONS = ("threads", "dims")
+
+
+def _precision(replacement: Any, otherwise: int) -> int:
+    """Bits of literals: where ``dtypes`` replaces ``float`` or ``int``, GT4Py does it for literals and temporaries only."""
+    return otherwise if replacement is None else 8 * np.dtype(replacement).itemsize
 
 
 def _plain(definition: Any) -> FunctionType | Any:
