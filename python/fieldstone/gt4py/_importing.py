@@ -92,8 +92,8 @@ def install() -> None:
     if before:
         warnings.warn(
             "GT4Py has been imported before fieldstone.gt4py.install(). From now on `import gt4py` gives fieldstone, "
-            "but modules that are imported already keep GT4Py's stencils and storages: call install() first, or run the "
-            "program with `python -m fieldstone.gt4py`",
+            "but modules that are imported already keep GT4Py's stencils and storages: call install() first, or run "
+            "the program with `python -m fieldstone.gt4py`",
             stacklevel=2,
         )
 

@@ -293,7 +293,7 @@ _OWN_OPTIONS = ("threads", "dims")
 
 
 def _precision(replacement: Any, otherwise: int) -> int:
-    """Bits of literals: where ``dtypes`` replaces ``float`` or ``int``, GT4Py does it for literals and temporaries only."""
+    """Bits of literals; where ``dtypes`` replaces ``float`` or ``int``, GT4Py means literals and temporaries only."""
     return otherwise if replacement is None else 8 * np.dtype(replacement).itemsize
 
 
