@@ -1,4 +1,4 @@
-"""Programs of the size of real ones: a column physics of two thousand statements, a dynamical core of hundreds of stencils.
+"""Programs of the size of real ones: a column physics of two thousand statements, a core of hundreds of stencils.
 
 Their text is written by a seeded generator, once in gtscript and once, statement by statement, for NumPy arrays.
 """
