@@ -49,8 +49,15 @@ lint: $(VENV)/.test
 rust-test: $(VENV)/.test
 	@cargo test --quiet --locked --workspace
 
-python-test: $(VENV)/.test
-	@pytest
+# What stencils mean is compared with GT4Py's own answers, which come from an environment of its own.
+python-test: $(VENV)/.test $(VENV)/gt4py/.installed
+	@FIELDSTONE_GT4PY_PYTHON=$(CURDIR)/$(VENV)/gt4py/bin/python pytest
+
+$(VENV)/gt4py/.installed: $(VENV)/.pip
+	@echo "installing GT4Py beside fieldstone, to compare with"
+	@$(OUTSIDE) -m venv --without-pip $(VENV)/gt4py
+	@$(BIN)/python -m pip --disable-pip-version-check --python $(VENV)/gt4py/bin/python install --quiet 'gt4py>=1.1.12,<1.2'
+	@touch $@
 
 $(VENV)/.pip:
 	@echo "setting up $(VENV)"
