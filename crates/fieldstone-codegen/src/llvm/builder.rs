@@ -10,6 +10,8 @@ pub(super) struct Builder {
     block: String,
     /// `declare` lines of what the function calls.
     pub declarations: BTreeSet<String>,
+    /// Other functions that this one calls.
+    pub functions: String,
 }
 
 impl Builder {
@@ -19,11 +21,19 @@ impl Builder {
             next: 0,
             block: String::from("entry"),
             declarations: BTreeSet::new(),
+            functions: String::new(),
         }
     }
 
     pub fn finish(self) -> (String, BTreeSet<String>) {
         (self.text, self.declarations)
+    }
+
+    /// Adds a function that this one calls: its first line and what wrote its body.
+    pub fn function(&mut self, head: &str, body: Builder) {
+        let (body, declarations) = body.finish();
+        let _ = writeln!(self.functions, "{head} {{\n{body}}}\n");
+        self.declarations.extend(declarations);
     }
 
     /// An instruction with a result; returns the result's name.

@@ -57,7 +57,7 @@ pub(super) fn function(
     match loops {
         Loops::Rows(nest) => {
             let entry = entry(context, b, loops);
-            rows::rows(context, &entry, b, nest);
+            rows::rows(name, context, &entry, b, nest);
         }
         Loops::Columns(nest) => {
             let entry = entry(context, b, loops);
@@ -69,9 +69,10 @@ pub(super) fn function(
         builder.call_void("llvm.x86.sse.sfence", &[]);
     }
     builder.effect("ret void");
+    let parts = std::mem::take(&mut builder.functions);
     let (body, declarations) = builder.finish();
     let text = format!(
-        "define void @{name}(ptr noalias readonly %words, i64 %begin, i64 %end, ptr noalias %scratch) #0 {{\n{body}}}\n\n"
+        "{parts}define void @{name}(ptr noalias readonly %words, i64 %begin, i64 %end, ptr noalias %scratch) #0 {{\n{body}}}\n\n"
     );
     (text, declarations)
 }
