@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fieldstone import errors, gtscript
-from fieldstone.gtscript import FORWARD, PARALLEL, Alignment, Field, computation, interval
+from fieldstone.gtscript import FORWARD, PARALLEL, Field, computation, interval
 from fieldstone.gtscript.stencil import define
 
 
@@ -235,15 +235,15 @@ def text(out: Field[float], name: str):
     pass
 
 
-def aligned(out: Field[float, Alignment[8]]):
-    pass
-
-
 def tracers(out: Field[(float, (3,))]):
     pass
 
 
-def optional(out: Field[float] = None):
+def filled(out: Field[float] = 0.0):
+    pass
+
+
+def worded(out: Field[float], factor: float = "half"):
     pass
 
 
@@ -254,9 +254,9 @@ def optional(out: Field[float] = None):
         (unknown_type, "FS0112", "`complex` is no element type"),
         (not_defined, "FS0112", "name `Feild` is not defined"),
         (text, "FS0112", "`str` is no type of a parameter"),
-        (aligned, "FS0512", "`Alignment[...]` in an annotation is not supported yet"),
         (tracers, "FS0503", "data dimensions are not supported yet"),
-        (optional, "FS0509", "`out` is optional, which is not supported yet"),
+        (filled, "FS0113", "the default of a field is `None` or nothing"),
+        (worded, "FS0113", "this is no number"),
     ],
 )
 def test_annotations_that_mean_nothing(definition: Any, code: str, words: str):

@@ -77,6 +77,8 @@ pub struct Array {
     pub shape: [usize; 3],
     /// The origin of this call, of the object, or its lower halo; `None` leaves it to [`place`].
     pub origin: Option<[isize; 3]>,
+    /// Whether the call itself gives the origin.
+    pub asked_for: bool,
     /// Points at the upper end that a domain which nobody gave leaves out.
     pub halo: [usize; 3],
 }
@@ -86,6 +88,7 @@ impl Array {
     pub const ABSENT: Array = Array {
         shape: [1; 3],
         origin: Some([0; 3]),
+        asked_for: false,
         halo: [0; 3],
     };
 }
@@ -124,8 +127,10 @@ pub fn largest(
             let room = (array.shape[n] as isize)
                 .saturating_sub(origin[n])
                 .saturating_sub(above);
-            // An array may well be empty, or be all halo; one that is too small for what is read around a point is a mistake.
-            let too_small = room == 0 && array.origin.is_none() && array.shape[n] > 0;
+            // An array may well be empty, or be all halo; one that is too small for what is read around a point is a mistake,
+            // and so is an origin at its end.
+            let meant = array.origin.is_some() && !array.asked_for;
+            let too_small = room == 0 && !meant && array.shape[n] > 0;
             if room < 0 || too_small {
                 return Err(CallError::ShapeTooSmall {
                     argument: field.name.clone(),
@@ -142,10 +147,13 @@ pub fn largest(
     Ok(domain.map(|points| points.unwrap_or(1)))
 }
 
-/// Whether every array holds the domain and what the stencil reaches around it. An empty domain fits everywhere.
-pub fn fits(
+/// Whether there are arrays that hold the domain at these origins and what the stencil reaches around it.
+///
+/// # Errors
+///
+/// [`CallError::TooFewLevels`] and [`CallError::OriginInsideExtent`].
+pub fn possible(
     fields: &[Requirement],
-    arrays: &[Array],
     origins: &[[isize; 3]],
     domain: [usize; 3],
     min_levels: usize,
@@ -159,20 +167,39 @@ pub fn fits(
             needed: min_levels,
         });
     }
+    for (field, origin) in fields.iter().zip(origins).filter(|(field, _)| field.used()) {
+        for (axis, lower, _) in field.reach() {
+            if origin[axis.index()] < lower {
+                return Err(CallError::OriginInsideExtent {
+                    argument: field.name.clone(),
+                    axis,
+                    origin: origin[axis.index()],
+                    lower,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether every array holds the domain and what the stencil reaches around it. An empty domain fits everywhere.
+pub fn fits(
+    fields: &[Requirement],
+    arrays: &[Array],
+    origins: &[[isize; 3]],
+    domain: [usize; 3],
+    min_levels: usize,
+) -> Result<(), CallError> {
+    possible(fields, origins, domain, min_levels)?;
+    if domain.contains(&0) {
+        return Ok(());
+    }
     for ((field, array), origin) in fields.iter().zip(arrays).zip(origins) {
         if !field.used() {
             continue;
         }
-        for (axis, lower, upper) in field.reach() {
+        for (axis, _, upper) in field.reach() {
             let n = axis.index();
-            if origin[n] < lower {
-                return Err(CallError::OriginInsideExtent {
-                    argument: field.name.clone(),
-                    axis,
-                    origin: origin[n],
-                    lower,
-                });
-            }
             let size = array.shape[n];
             if origin[n] > size as isize {
                 return Err(CallError::OriginOutside {
@@ -221,6 +248,7 @@ mod tests {
         Array {
             shape,
             origin: None,
+            asked_for: false,
             halo: [0; 3],
         }
     }

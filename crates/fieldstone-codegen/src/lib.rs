@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`call`] | what a compiled stencil is called with |
 //! | [`domain`], [`alias`] | whether a call's arrays hold its domain, and whether they overlap |
+//! | [`uses`] | where the parameters are used, and whether one may be left out |
 //! | [`error`] | what can go wrong in a call |
 //! | [`llvm`] | LLVM IR text of a scheduled stencil, [`tile`] sizes and scratch memory, [`transposed`] columns |
 //! | [`jit`], [`cache`], [`native`] | from LLVM IR to machine code, kept on disk, run on all threads |
@@ -25,6 +26,7 @@ pub mod numpy;
 pub mod stack;
 pub mod tile;
 pub mod transposed;
+pub mod uses;
 
 pub use error::{CallError, RunError};
 pub use fieldstone_stencil::power;

@@ -349,14 +349,18 @@ pub fn domain(value: &Bound<'_, PyAny>) -> PyResult<[usize; 3]> {
     Ok(domain)
 }
 
-/// The `origin=` of a call: for every field what it says of that field, `None` where it says nothing.
+/// The `origin=` of a call: for every field what it says of that field, `None` where it says nothing. One integer is along K,
+/// with 0 along I and J.
 pub fn origins(
     fields: &[Requirement],
     value: &Bound<'_, PyAny>,
     origins: &mut [Option<[isize; 3]>],
 ) -> PyResult<()> {
     let Ok(by_name) = value.cast::<PyDict>() else {
-        let given = integers("origin", value)?;
+        let given = match value.cast::<PyInt>() {
+            Ok(level) => SmallVec::from_slice(&[0, 0, level.extract()?]),
+            Err(_) => integers("origin", value)?,
+        };
         for (field, origin) in fields.iter().zip(origins) {
             *origin = Some(components(field, "origin", &given, value)?);
         }

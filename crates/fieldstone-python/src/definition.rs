@@ -33,6 +33,8 @@ pub struct Definition {
     pub defaults: Vec<Option<Py<PyAny>>>,
     /// Whether a parameter can be given by name only, per parameter of the program.
     pub keyword_only: Vec<bool>,
+    /// What is said of an array's memory, per parameter of the program.
+    pub declared: Vec<Option<Declared>>,
 }
 
 #[pymethods]
@@ -55,15 +57,54 @@ impl Definition {
             .collect()
     }
 
+    /// What it means, with every type and extent, as text.
+    #[getter]
+    fn ir(&self) -> String {
+        fieldstone_stencil::text::print_program(&self.program)
+    }
+
     /// What is probably not meant, one dictionary for each.
     #[getter]
     fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        describe(py, &self.warnings, &self.program.stencil.sources)
+        let stencil = &self.program.stencil;
+        // That a parameter is not used says nothing where it may be left out for that.
+        let optional: Vec<Span> = (stencil.params.iter().zip(&self.defaults))
+            .filter(|(_, default)| default.as_ref().is_some_and(|value| value.is_none(py)))
+            .map(|(param, _)| match param {
+                Param::Field(id) => stencil.field(*id).span,
+                Param::Scalar(id) => stencil.scalar(*id).span,
+            })
+            .collect();
+        let warnings: Vec<Diagnostic> = (self.warnings.iter())
+            .filter(|warning| !optional.contains(&warning.primary.span))
+            .cloned()
+            .collect();
+        describe(py, &warnings, &stencil.sources)
     }
 }
 
-/// Name, kind, default value, and whether it can be given by name only.
-type PyParameter<'py> = (String, Bound<'py, PyTuple>, Option<Py<PyAny>>, bool);
+/// What an annotation says of an array's memory.
+#[derive(Clone, Debug, FromPyObject)]
+pub struct Declared {
+    /// Layout of the axes in the order of the annotation.
+    #[pyo3(item(0))]
+    pub layout: Option<Vec<usize>>,
+    /// Bytes to which the index that is aligned is aligned.
+    #[pyo3(item(1))]
+    pub alignment: usize,
+    /// The parts of the annotation that say it.
+    #[pyo3(item(2))]
+    pub text: String,
+}
+
+/// Name, kind, default value in a tuple, whether it can be given by name only, and what is said of its memory.
+type PyParameter<'py> = (
+    String,
+    Bound<'py, PyTuple>,
+    Option<(Py<PyAny>,)>,
+    bool,
+    Option<Declared>,
+);
 
 /// Compiles a definition.
 ///
@@ -135,9 +176,12 @@ fn define<'py>(
         warnings,
         defaults: parameters
             .iter()
-            .map(|(_, _, default, _)| default.as_ref().map(|value| value.clone_ref(py)))
+            .map(|(_, _, default, ..)| default.as_ref().map(|(value,)| value.clone_ref(py)))
             .collect(),
         keyword_only: parameters.iter().map(|parameter| parameter.3).collect(),
+        declared: (parameters.into_iter())
+            .map(|parameter| parameter.4)
+            .collect(),
     })
 }
 
@@ -150,8 +194,8 @@ fn to_source((text, file, first_line, indent): (String, String, u32, u32)) -> So
     }
 }
 
-/// `("field", dtype, axes)`, `("scalar", dtype)`, `("missing",)`, `("data dimensions",)`, `("optional",)`,
-/// `("unsupported", part)` or `("invalid", reason)`.
+/// `("field", dtype, axes)`, `("scalar", dtype)`, `("missing",)`, `("data dimensions",)`, `("wrong default", reason)` or
+/// `("invalid", reason)`.
 fn parameter_kind(kind: &Bound<'_, PyTuple>) -> PyResult<ParameterKind> {
     let text = |n: usize| kind.get_item(n)?.extract::<String>();
     let dtype = |name: String| match DType::from_name(&name) {
@@ -171,8 +215,7 @@ fn parameter_kind(kind: &Bound<'_, PyTuple>) -> PyResult<ParameterKind> {
         }
         "missing" => ParameterKind::Missing,
         "data dimensions" => ParameterKind::DataDimensions,
-        "optional" => ParameterKind::Optional,
-        "unsupported" => ParameterKind::Unsupported(text(1)?),
+        "wrong default" => ParameterKind::WrongDefault(text(1)?),
         _ => ParameterKind::Invalid(text(1)?),
     })
 }

@@ -56,10 +56,8 @@ pub enum ParameterKind {
     Invalid(String),
     /// The element type has data dimensions, which are not supported.
     DataDimensions,
-    /// A field with a default value, or a scalar with the default `None`, which are not supported.
-    Optional,
-    /// The annotation has a part that is not supported, such as `Alignment[…]`.
-    Unsupported(String),
+    /// The default value is none that the parameter can have; the reason, as a clause.
+    WrongDefault(String),
 }
 
 /// Index into [`Definition::functions`].

@@ -81,6 +81,8 @@ rules! {
         MISSING_ANNOTATION = 111;
         /// An annotation means nothing.
         ANNOTATION = 112;
+        /// A parameter cannot have the default value it is given.
+        DEFAULT = 113;
     }
     Definition {
         /// A field is read at a K offset and written in the same parallel computation.
@@ -135,14 +137,10 @@ rules! {
         AXIS_VALUE = 507;
         /// Temporaries that are not three-dimensional.
         TEMPORARY_AXES = 508;
-        /// Optional parameters.
-        OPTIONAL = 509;
         /// Interval bounds that are scalar parameters.
         RUNTIME_INTERVAL = 510;
         /// Attributes of fields: `.T`, `.A`, …
         FIELD_ATTRIBUTE = 511;
-        /// Other annotations of gtscript.
-        ANNOTATION_PART = 512;
     }
 }
 

@@ -10,13 +10,19 @@ A definition is a Python function whose text is compiled, never run::
         with computation(PARALLEL), interval(...):
             out = 0.25 * (inp[-1, 0, 0] + inp[1, 0, 0] + inp[0, -1, 0] + inp[0, 1, 0])
 
-===============  ================================================================================
-``words``        the words of the language: ``computation``, ``interval``, maths functions, …
-``annotations``  what parameters are annotated with: ``Field[IJ, float]``, …
-``capture``      from a function object to its text and the values of its free names
-``function``     functions that stencils call
-``stencil``      the decorator
-===============  ================================================================================
+==================  =============================================================================
+``words``           the words of the language: ``computation``, ``interval``, maths functions, …
+``annotations``     what parameters are annotated with: ``Field[IJ, float]``, …
+``memory``          what annotations say of the memory of an array
+``capture``         from a function object to its text and the values of its free names
+``function``        functions that stencils call
+``enumeration``     enumerations whose members stencils name
+``recipe``          what a stencil is made of, by which it can be made again
+``stencil``         the decorator
+``lazy_stencil``    the decorator of stencils that are compiled when they are first used
+``stencil_object``  what is called
+``exec_info``       what a call tells of its times
+==================  =============================================================================
 """
 
 from builtins import abs, bool, float, int, max, min, pow, round  # noqa: UP029 - names of gtscript as well
@@ -37,7 +43,9 @@ from .annotations import (
     K,
     LayoutMap,
 )
-from .function import Function, function
+from .enumeration import enum
+from .function import Function, function, lazy_function
+from .lazy_stencil import LazyStencil, lazy_stencil
 from .stencil import stencil
 from .words import (
     __INLINED,
@@ -104,6 +112,7 @@ __all__ = [
     "J",
     "K",
     "LayoutMap",
+    "LazyStencil",
     "__externals__",
     "abs",
     "acos",
@@ -119,6 +128,7 @@ __all__ = [
     "computation",
     "cos",
     "cosh",
+    "enum",
     "erf",
     "erfc",
     "exp",
@@ -136,6 +146,8 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "lazy_function",
+    "lazy_stencil",
     "log",
     "log10",
     "max",

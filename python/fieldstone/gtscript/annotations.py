@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import enum
+import types
+import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
@@ -15,8 +18,7 @@ DTypes: TypeAlias = Mapping[Any, Any]
 
 Kind: TypeAlias = tuple[str, ...]
 """What the compiler is told of a parameter: ``("field", dtype, axes)``, ``("scalar", dtype)``, ``("missing",)``,
-``("data dimensions",)``, ``("optional",)``, ``("unsupported", part)`` or ``("invalid", reason)``."""
-
+``("data dimensions",)``, ``("wrong default", reason)`` or ``("invalid", reason)``."""
 
 ELEMENT_TYPES = frozenset(
     ["bool", "float16", "float32", "float64"] + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
@@ -97,7 +99,10 @@ class DType(Argument):
 
 
 class LayoutMap(Argument):
-    """Layout, as a permutation: ``Field[float, LayoutMap[(0, 2, 1)]]``."""
+    """Layout: ``Field[float, LayoutMap[(0, 2, 1)]]``.
+
+    A permutation of the axes, or a callable that gives one for a number of axes. Entry 0 belongs to the axis with the largest stride.
+    """
 
 
 class Alignment(Argument):
@@ -105,7 +110,7 @@ class Alignment(Argument):
 
 
 class DefaultParameters(Argument):
-    """Layout and alignment of a preset: ``Field[float, DefaultParameters["F"]]``."""
+    """Layout and alignment of a preset: ``Field[float, DefaultParameters["F"]]``; what is given besides wins."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +131,18 @@ class FieldType:
     axes: Axes = IJK
     arguments: tuple[Argument, ...] = ()
 
+    def __or__(self, other: Any) -> Any:
+        """Make it optional: ``Field[float] | None``."""
+        return typing.Union[self, other]  # noqa: UP007 - this is what `|` stands for
+
+    def __ror__(self, other: Any) -> Any:
+        """Make it optional: ``None | Field[float]``."""
+        return typing.Union[other, self]  # noqa: UP007
+
+    def __call__(self) -> NoReturn:
+        """Raise, because an annotation makes no array."""
+        raise TypeError(f"{self!r} is an annotation; arrays are made by fieldstone.storage and fieldstone.arrays")
+
 
 class Field:
     """Annotation of an array: ``Field[float]``, ``Field[IJ, float]``, ``Field["name of a type"]``."""
@@ -141,6 +158,8 @@ class Field:
             if isinstance(part, DType) and dtype is None:
                 dtype = part.value
             elif isinstance(part, Argument) and not isinstance(part, DType):
+                if any(type(part) is type(other) for other in arguments):
+                    raise TypeError(f"Field[...] takes one {type(part).__name__}[...], not {parts!r}")
                 arguments.append(part)
             elif (found := _as_axes(part)) is not None and axes is None:
                 axes = found
@@ -181,13 +200,12 @@ def kind(annotation: Any, dtypes: DTypes) -> Kind:
     tuple of str
         See `Kind`.
     """
+    annotation = present(annotation)
     if annotation is Field:
         return ("invalid", "the element type is missing, as in `Field[float]`")
     if isinstance(annotation, FieldType):
         if _has_data_dimensions(annotation.dtype):
             return ("data dimensions",)
-        if annotation.arguments:
-            return ("unsupported", f"{type(annotation.arguments[0]).__name__}[...]")
         dtype = element_type(annotation.dtype, dtypes)
         if dtype is None:
             return ("invalid", f"{_quoted(annotation.dtype)} is no element type")
@@ -198,6 +216,15 @@ def kind(annotation: Any, dtypes: DTypes) -> Kind:
     if dtype == "float16":
         return ("invalid", "`float16` is a type of arrays only; use `float32` for a number")
     return ("scalar", dtype)
+
+
+def present(annotation: Any) -> Any:
+    """Give what an annotation says of an argument that is not None: ``X`` of ``Optional[X]`` and ``X | None``."""
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        others = [part for part in typing.get_args(annotation) if part is not type(None)]
+        if len(others) == 1:
+            return others[0]
+    return annotation
 
 
 def element_type(dtype: Any, dtypes: DTypes) -> str | None:
@@ -216,6 +243,8 @@ def element_type(dtype: Any, dtypes: DTypes) -> str | None:
         return None
     if dtype is None or isinstance(dtype, Axes):
         return None
+    if isinstance(dtype, type) and issubclass(dtype, enum.IntEnum):
+        return "int64"
     try:
         name = str(np.dtype(dtype).name)
     except TypeError:

@@ -22,13 +22,20 @@ class Function(Generic[P, R]):
 
     def __init__(self, definition: Callable[P, R]) -> None:
         self._definition = capture.plain_function(definition, "a gtscript function")
-        self._source = capture.source(self._definition)
         functools.update_wrapper(self, definition)
+
+    @functools.cached_property
+    def _source(self) -> capture.Source:
+        return capture.source(self._definition)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the plain Python function."""
         result: R = self._definition(*args, **kwargs)
         return result
+
+    def __reduce__(self) -> str:
+        """Say by what name it is found in its module."""
+        return self._definition.__qualname__
 
     def __repr__(self) -> str:
         return f"<gtscript.function {self._definition.__qualname__}>"
@@ -50,6 +57,24 @@ def function(definition: Callable[P, R]) -> Function[P, R]:
     ----------
     definition : function
         Its text is compiled into every stencil that calls it. It ends with ``return value`` or ``return a, b``.
+
+    Returns
+    -------
+    Function
+        What stencils call; from Python, the function itself.
+    """
+    made = lazy_function(definition)
+    made.__gtscript_function__()  # a text that is not to be found is an error here
+    return made
+
+
+def lazy_function(definition: Callable[P, R]) -> Function[P, R]:
+    """Make a function that stencils can call, and look for its text when the first one does.
+
+    Parameters
+    ----------
+    definition : function
+        As for `function`.
 
     Returns
     -------

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import inspect
+import numbers
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from .. import _core
 from ..errors import ArgumentTypeError, ArgumentValueError
 from . import capture
-from .annotations import Kind, element_type, kind
+from .annotations import DTypes, FieldType, Kind, element_type, kind, present
 from .cache_options import cache_options
+from .memory import Memory, declared
+from .recipe import Recipe
 from .warning import report
 
 PRECISIONS = (None, 32, 64)
@@ -76,7 +81,7 @@ def define(
     types = dict(dtypes or {})
     names = {key: element_type(value, {}) for key, value in types.items() if isinstance(key, str)}
     compiled = _core.define(
-        name=name if name is not None else function.__name__,
+        name=(name or function.__name__).rsplit(".", 1)[-1],
         source=capture.source(function),
         parameters=_parameters(function, namespace or {}, types),
         scopes=capture.scopes(function),
@@ -90,23 +95,41 @@ def define(
 
 
 def _parameters(
-    function: FunctionType, namespace: Mapping[str, Any], dtypes: Mapping[Any, Any]
-) -> list[tuple[str, Kind, Any, bool]]:
+    function: FunctionType, namespace: Mapping[str, Any], dtypes: DTypes
+) -> list[tuple[str, Kind, tuple[Any] | None, bool, Memory | None]]:
     evaluated = capture.evaluated_annotations(function, namespace, dtypes)
     parameters = []
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue  # the compiler points at it
         said = _kind(evaluated, parameter.name, dtypes)
-        has_default = parameter.default is not parameter.empty
-        if has_default and (parameter.default is None or said[0] == "field"):
-            said = ("optional",)
-        default = parameter.default if has_default else None
-        parameters.append((parameter.name, said, default, parameter.kind is parameter.KEYWORD_ONLY))
+        default = None
+        if parameter.default is not parameter.empty:
+            default = (parameter.default,)
+            said = _with_default(said, parameter.default)
+        by_name = parameter.kind is parameter.KEYWORD_ONLY
+        parameters.append((parameter.name, said, default, by_name, _memory(evaluated.get(parameter.name), said)))
     return parameters
 
 
-def _kind(evaluated: Mapping[str, Any], name: str, dtypes: Mapping[Any, Any]) -> Kind:
+def _with_default(said: Kind, default: Any) -> Kind:
+    if default is None or said[0] not in ("field", "scalar"):
+        return said
+    if said[0] == "field":
+        return ("wrong default", "the default of a field is `None` or nothing")
+    if not isinstance(default, numbers.Number | bool | np.bool_):
+        return ("wrong default", "this is no number")
+    return said
+
+
+def _memory(annotation: Any, said: Kind) -> Memory | None:
+    annotation = present(annotation)
+    if said[0] != "field" or not isinstance(annotation, FieldType):
+        return None
+    return declared(annotation, said[1])
+
+
+def _kind(evaluated: Mapping[str, Any], name: str, dtypes: DTypes) -> Kind:
     if name not in evaluated:
         return ("missing",)
     annotation = evaluated[name]
@@ -116,18 +139,20 @@ def _kind(evaluated: Mapping[str, Any], name: str, dtypes: Mapping[Any, Any]) ->
 
 
 def stencil(
-    backend: str,
-    definition: Callable[..., Any] | None = None,
+    backend: str | None = None,
+    definition: Any = None,
     *,
     externals: Mapping[str, Any] | None = None,
     dtypes: Mapping[Any, Any] | None = None,
     name: str | None = None,
     rebuild: bool = False,
+    build_info: dict[str, Any] | None = None,
     cache_settings: Mapping[str, Any] | None = None,
     raise_if_not_cached: bool = False,
     literal_int_precision: int | None = None,
     literal_float_precision: int | None = None,
     ignore: Sequence[str] = (),
+    format_source: bool = True,
     **options: Any,
 ) -> Any:
     """Make a stencil of a function: as a decorator, or with ``definition=``.
@@ -136,16 +161,20 @@ def stencil(
     ----------
     backend : str
         How it is executed: ``"debug"``, ``"numpy"``, ``"cpu_kfirst"`` or ``"cpu_ifirst"``.
-    definition : function, optional
-        Whose text is compiled. Without it, a decorator is returned.
+    definition : function or StencilObject, optional
+        Whose text is compiled; of a stencil, the function it was made of. Without it, a decorator is returned.
     externals : mapping, optional
         Values that the text imports with ``from __externals__ import name``: numbers, functions, namespaces of these.
     dtypes : mapping, optional
         Types by the name, or by the type, that annotations use for them.
     name : str, optional
-        Name of the stencil; the function's by default.
+        Name of the stencil, with or without a module before it; the function's by default.
     rebuild : bool, optional
         Whether to compile anew what the cache has.
+    build_info : dict, optional
+        Filled with the seconds that the steps took: ``"parse_time"`` from the text to what it means, ``"module_time"``
+        from there to an object that can be called; and, once code was made for a call, ``"codegen_time"``,
+        ``"build_time"`` and ``"load_time"``.
     cache_settings : mapping, optional
         Where the cache of this stencil is: the directory ``"dir_name"`` in ``"root_path"``.
     raise_if_not_cached : bool, optional
@@ -155,6 +184,8 @@ def stencil(
         Bits of literals; by default they take the type of what they are combined with.
     ignore : sequence of str, optional
         Codes of warnings that are not given, such as ``"FS0421"``; docs/diagnostics.md has other ways.
+    format_source : bool, optional
+        Nothing depends on it: what is generated is always written to be read.
     **options
         Options of the backend.
 
@@ -172,25 +203,25 @@ def stencil(
     CacheError
         The cache does not have it, with ``raise_if_not_cached``.
     """
-    caching = cache_options(rebuild, raise_if_not_cached, cache_settings)
+    recipe = Recipe(
+        backend=checked_backend(backend),
+        externals=externals,
+        dtypes=dtypes,
+        name=name,
+        literal_int_precision=literal_int_precision,
+        literal_float_precision=literal_float_precision,
+        format_source=format_source,
+        ignore=ignore,
+        options={**cache_options(rebuild, raise_if_not_cached, cache_settings), **options},
+        build_info=build_info,
+        namespace=sys._getframe(1).f_locals,
+    )
+    recipe.check()
+    return recipe.of if definition is None else recipe.of(definition)
+
+
+def checked_backend(backend: Any) -> str:
+    """Refuse what is no name of a backend."""
     if not isinstance(backend, str):
         raise ArgumentTypeError(f"backend is a string, as in @gtscript.stencil(backend='cpu_ifirst'), not {backend!r}")
-    frame = sys._getframe(1)
-    namespace = frame.f_locals
-
-    def make(function: Callable[..., Any]) -> Any:
-        from .stencil_object import StencilObject
-
-        compiled = define(
-            function,
-            name=name,
-            externals=externals,
-            dtypes=dtypes,
-            literal_int_precision=literal_int_precision,
-            literal_float_precision=literal_float_precision,
-            namespace=namespace,
-            ignore=ignore,
-        )
-        return StencilObject(compiled, backend, {**caching, **options}, constants=externals)
-
-    return make if definition is None else make(definition)
+    return backend

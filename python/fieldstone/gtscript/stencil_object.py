@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import enum
+import pickle
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from fieldstone import _core
 from fieldstone.errors import ArgumentTypeError, DimensionsError
 
-__all__ = ["AccessKind", "DomainInfo", "FieldInfo", "ParameterInfo", "StencilObject"]
+if TYPE_CHECKING:
+    from .recipe import Recipe
+
+__all__ = ["AccessKind", "Boundary", "DomainInfo", "FieldInfo", "ParameterInfo", "StencilObject"]
 
 
-_OPTIONS = ("threads", "dims", "rebuild", "cache_settings", "raise_if_not_cached")
+_CACHE_OPTIONS = ("rebuild", "cache_settings", "raise_if_not_cached")
+_OPTIONS = ("threads", "dims", *_CACHE_OPTIONS)
 
 
 class AccessKind(enum.IntFlag):
@@ -26,6 +31,40 @@ class AccessKind(enum.IntFlag):
     READ = 1
     WRITE = 2
     READ_WRITE = READ | WRITE
+
+    def __str__(self) -> str:
+        return str(self.name)
+
+
+class Boundary(tuple[tuple[int, int], ...]):
+    """Along I, J, K how many points before and after the domain are accessed.
+
+    Along K one of them is negative where not even all levels of the domain are.
+
+    Parameters
+    ----------
+    pairs : iterable of (int, int)
+        Points before and after, for each axis.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, pairs: Iterable[tuple[int, int]]) -> Self:
+        """Keep the pairs."""
+        return super().__new__(cls, pairs)
+
+    @property
+    def lower_indices(self) -> tuple[int, ...]:
+        """Points before the domain, for each axis."""
+        return tuple(lower for lower, _ in self)
+
+    @property
+    def upper_indices(self) -> tuple[int, ...]:
+        """Points after the domain, for each axis."""
+        return tuple(upper for _, upper in self)
+
+    def __repr__(self) -> str:
+        return f"Boundary({tuple(self)!r})"
 
 
 @dataclass(frozen=True)
@@ -58,8 +97,8 @@ class FieldInfo:
     ----------
     access : AccessKind
         How it is used.
-    boundary : tuple of (int, int)
-        Along I, J, K how many points before and after the domain are accessed, never negative.
+    boundary : Boundary
+        Along I, J, K how many points before and after the domain are accessed.
     axes : tuple of str
         The axes of the grid it extends along.
     data_dims : tuple of int
@@ -69,7 +108,7 @@ class FieldInfo:
     """
 
     access: AccessKind
-    boundary: tuple[tuple[int, int], ...]
+    boundary: Boundary
     axes: tuple[str, ...]
     data_dims: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -131,6 +170,8 @@ class StencilObject(_core.Stencil):
         :func:`fieldstone.gtscript.stencil`. Others are warned of and have no effect.
     constants : mapping, optional
         Values of the externals.
+    recipe : Recipe, optional
+        What it is made of.
 
     Raises
     ------
@@ -154,6 +195,16 @@ class StencilObject(_core.Stencil):
         Filled with times; see :mod:`fieldstone.gtscript.exec_info`.
     """
 
+    definition_func: Callable[..., Any] | None
+    """The function it was made of."""
+
+    @property
+    def _gt_id_(self) -> str:
+        """What differs for stencils of the same name that mean something else or run elsewhere."""
+        return self._identity
+
+    _identity: ClassVar[str] = ""
+
     def __new__(
         cls,
         definition: _core.Definition,
@@ -171,9 +222,12 @@ class StencilObject(_core.Stencil):
         options: Mapping[str, Any] | None = None,
         *,
         constants: Mapping[str, Any] | None = None,
+        recipe: Recipe | None = None,
     ) -> None:
         self._definition = definition
         self._options = dict(options or {})
+        self._recipe = recipe
+        self.definition_func = recipe.function if recipe is not None else None
         self._constants = dict(constants or {})
         _check_dims(self._options.get("dims"))
         unknown = [name for name in self._options if name not in _OPTIONS]
@@ -190,9 +244,26 @@ class StencilObject(_core.Stencil):
         return self._definition
 
     @property
+    def recipe(self) -> Recipe | None:
+        """What it was made of."""
+        return self._recipe
+
+    @property
     def options(self) -> dict[str, Any]:
-        """The options it was made with."""
-        return dict(self._options)
+        """What it was made with: name, module, precisions, and under ``"backend_opts"`` the options of the backend."""
+        cache = {"rebuild": False, "raise_if_not_cached": False, "cache_settings": None, **self._options}
+        recipe = self._recipe
+        return {
+            "name": self.name,
+            "module": recipe.module if recipe is not None else "",
+            "format_source": recipe is None or recipe.format_source,
+            "backend_opts": {key: value for key, value in self._options.items() if key not in _CACHE_OPTIONS},
+            "rebuild": cache["rebuild"],
+            "raise_if_not_cached": cache["raise_if_not_cached"],
+            "cache_settings": dict(cache["cache_settings"] or {}),
+            "literal_int_precision": recipe.literal_int_precision if recipe is not None else None,
+            "literal_float_precision": recipe.literal_float_precision if recipe is not None else None,
+        }
 
     @property
     def constants(self) -> dict[str, Any]:
@@ -210,7 +281,7 @@ class StencilObject(_core.Stencil):
         return {
             name: FieldInfo(
                 access=AccessKind(reads * AccessKind.READ + writes * AccessKind.WRITE),
-                boundary=tuple((max(lower, 0), max(upper, 0)) for lower, upper in extent),
+                boundary=_boundary(extent),
                 axes=axes,
                 data_dims=(),
                 dtype=np.dtype(dtype),
@@ -221,7 +292,10 @@ class StencilObject(_core.Stencil):
     @property
     def parameter_info(self) -> dict[str, ParameterInfo]:
         """What is done with each scalar parameter."""
-        return {name: ParameterInfo(AccessKind.READ, np.dtype(dtype)) for name, dtype in self._scalars()}
+        return {
+            name: ParameterInfo(AccessKind.READ if reads else AccessKind.NONE, np.dtype(dtype))
+            for name, dtype, reads in self._scalars()
+        }
 
     @property
     def domain_info(self) -> DomainInfo:
@@ -230,26 +304,25 @@ class StencilObject(_core.Stencil):
 
     def run(
         self,
-        *args: Any,
-        _domain_: Sequence[int],
-        _origin_: Mapping[str, Sequence[int]] | Sequence[int],
+        _domain_: Any,
+        _origin_: Any,
         exec_info: dict[str, Any] | None = None,
-        **kwargs: Any,
+        **arguments: Any,
     ) -> None:
         """Run with everything given, nothing inferred.
 
         Parameters
         ----------
-        *args, **kwargs
-            The arguments of the stencil.
         _domain_ : sequence of int
             Points along I, J, K.
         _origin_ : mapping or sequence of int
             As ``origin`` of a call.
         exec_info : dict, optional
             As in a call.
+        **arguments
+            The arguments of the stencil.
         """
-        self(*args, domain=_domain_, origin=_origin_, exec_info=exec_info, **kwargs)
+        self(domain=_domain_, origin=_origin_, exec_info=exec_info, **arguments)
 
     def clean_call_args_cache(self) -> None:
         """Do nothing: origins and domains are found anew in each call, so that there is no cache to clean."""
@@ -276,9 +349,44 @@ class StencilObject(_core.Stencil):
         """
         return self._inspect(form)
 
+    def __copy__(self) -> Self:
+        """Give the stencil itself: it never changes."""
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        """Give the stencil itself: it never changes."""
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Say how to make it again: from the function's place and what else it was made of."""
+        if self._recipe is None:
+            raise pickle.PicklingError(f"stencil '{self.name}' cannot be pickled: it was not made of a function")
+        return self._recipe.reduced()
+
+    def __eq__(self, other: object) -> bool:
+        """Whether they mean the same and run alike."""
+        if not isinstance(other, StencilObject):
+            return NotImplemented
+        if self is other or not self._gt_id_:
+            return self is other
+        return (self.name, self.backend, self._gt_id_) == (other.name, other.backend, other._gt_id_)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.backend, self._gt_id_)) if self._gt_id_ else object.__hash__(self)
+
     def __repr__(self) -> str:
         fields = ", ".join([*self.field_info, *self.parameter_info])
         return f"<StencilObject {self.name}({fields}) backend={self.backend!r}>"
+
+
+def frozen(stencil: StencilObject, origin: Any, domain: Any) -> _core.FrozenStencil:
+    """Fix origin and domain of a stencil; what a pickle of a frozen stencil calls."""
+    return stencil.freeze(origin=origin, domain=domain)
+
+
+def _boundary(extent: tuple[tuple[int, int], ...]) -> Boundary:
+    *horizontal, vertical = extent
+    return Boundary((*((max(lower, 0), max(upper, 0)) for lower, upper in horizontal), vertical))
 
 
 def _check_dims(dims: Any) -> None:

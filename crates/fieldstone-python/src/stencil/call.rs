@@ -4,7 +4,9 @@ use fieldstone_codegen::alias::{self, Footprint};
 use fieldstone_codegen::call::{Call, FieldArgument, ScalarArgument};
 use fieldstone_codegen::domain::{self, Array};
 use fieldstone_codegen::error::CallError;
+use fieldstone_codegen::uses::Uses;
 use fieldstone_device::Pool;
+use fieldstone_stencil::Span;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -14,6 +16,7 @@ use super::frozen::Place;
 use super::operand::{Operand, permute};
 use super::{PerField, Stencil};
 use crate::arguments::{self, Arguments, Keywords};
+use crate::backend::Executor;
 use crate::errors::raise;
 use crate::numpy_backend::within;
 use crate::storage::describe;
@@ -22,34 +25,43 @@ use crate::storage::describe;
 impl Stencil {
     #[pyo3(signature = (*args, **kwargs))]
     fn __call__(
-        &self,
+        slf: &Bound<'_, Self>,
         args: &Bound<'_, PyTuple>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
-        self.call(args, kwargs, None)
+        let py = slf.py();
+        let stencil = slf.get();
+        let (arguments, keywords) = stencil.signature.bind(args, kwargs)?;
+        let Some(times) = &keywords.exec_info else {
+            return stencil.run(py, &arguments, &keywords, None);
+        };
+        stamp(times, "call_start_time")?;
+        stamp(times, "call_run_start_time")?;
+        stencil.run(py, &arguments, &keywords, None)?;
+        stamp(times, "call_run_end_time")?;
+        stamp(times, "call_end_time")?;
+        let module = py.import(intern!(py, "fieldstone.gtscript.exec_info"))?;
+        module.call_method1(intern!(py, "aggregate"), (times, slf.get_type().name()?))?;
+        Ok(())
     }
 }
 
 impl Stencil {
-    pub(super) fn call<'py>(
+    /// Runs the stencil where it was frozen. Nothing is to be told of what comes before the run, nor added up.
+    pub(super) fn call_frozen<'py>(
         &self,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
-        fixed: Option<&Place>,
+        place: &Place,
     ) -> PyResult<()> {
         let py = args.py();
         let (arguments, keywords) = self.signature.bind(args, kwargs)?;
         let Some(times) = &keywords.exec_info else {
-            return self.run(py, &arguments, &keywords, fixed);
+            return self.run(py, &arguments, &keywords, Some(place));
         };
-        stamp(times, "call_start_time")?;
         stamp(times, "call_run_start_time")?;
-        self.run(py, &arguments, &keywords, fixed)?;
-        stamp(times, "call_run_end_time")?;
-        stamp(times, "call_end_time")?;
-        let module = py.import(intern!(py, "fieldstone.gtscript.exec_info"))?;
-        module.call_method1(intern!(py, "aggregate"), (times, self.name()))?;
-        Ok(())
+        self.run(py, &arguments, &keywords, Some(place))?;
+        stamp(times, "call_run_end_time")
     }
 
     fn run<'py>(
@@ -87,20 +99,27 @@ impl Stencil {
             threads: self.threads.unwrap_or_else(|| Pool::global().threads()),
         };
         self.protocol(py, &operands, domain, || {
+            let compiled = matches!(self.executor, Executor::Native(_));
             if let Some(times) = &keywords.exec_info {
                 times.set_item("domain", <(usize, usize, usize)>::from(domain))?;
                 times.set_item("origin", self.origins_by_name(py, &origins)?)?;
                 stamp(times, "run_start_time")?;
+                if compiled {
+                    stamp(times, "run_cpp_start_time")?;
+                }
             }
             if !domain.contains(&0) {
                 // SAFETY: the checks have shown that every access lies in the memory the arguments describe, which live
                 // until the call returns; without them that is what the caller has promised.
                 unsafe { self.executor.run(py, &call, &origins)? };
             }
-            keywords
-                .exec_info
-                .as_ref()
-                .map_or(Ok(()), |times| stamp(times, "run_end_time"))
+            if let Some(times) = &keywords.exec_info {
+                if compiled {
+                    stamp(times, "run_cpp_end_time")?;
+                }
+                stamp(times, "run_end_time")?;
+            }
+            Ok(())
         })
     }
 
@@ -116,11 +135,18 @@ impl Stencil {
             let Some(argument) = &arguments[*position] else {
                 continue;
             };
-            if argument.is_none() && !field.used() {
+            if argument.is_none() {
+                if let Some(used) = self.uses.fields[n] {
+                    return Err(self.left_out(py, &field.name, "an array", used));
+                }
                 operands.push(Operand::absent());
                 continue;
             }
             let description = describe(&field.name, argument, dims)?;
+            if !field.used() {
+                operands.push(Operand::unused(description));
+                continue;
+            }
             let operand = permute(py, field, description)?;
             if validate {
                 self.check_layout(py, n, &operand)?;
@@ -137,13 +163,38 @@ impl Stencil {
             .stencil
             .scalars
             .iter()
-            .zip(&self.scalar_positions);
+            .zip(&self.scalar_positions)
+            .zip(&self.uses.scalars);
         scalars
-            .filter_map(|(scalar, position)| {
-                arguments[*position].as_ref().map(|value| (scalar, value))
+            .filter_map(|((scalar, position), used)| {
+                arguments[*position]
+                    .as_ref()
+                    .map(|value| (scalar, value, *used))
             })
-            .map(|(scalar, value)| arguments::scalar(&scalar.name, scalar.dtype, value))
+            .map(|(scalar, value, used)| match used {
+                None => Ok(ScalarArgument {
+                    dtype: scalar.dtype,
+                    bits: 0,
+                }),
+                Some(used) if value.is_none() => {
+                    let expected = format!("a number of type {}", scalar.dtype);
+                    Err(self.left_out(value.py(), &scalar.name, &expected, used))
+                }
+                Some(_) => arguments::scalar(&scalar.name, scalar.dtype, value),
+            })
             .collect()
+    }
+
+    #[cold]
+    fn left_out(&self, py: Python<'_>, name: &str, expected: &str, used: Span) -> PyErr {
+        let place = Uses::place(&self.program, used);
+        raise(
+            py,
+            "ArgumentTypeError",
+            format!(
+                "argument '{name}' is None, expected {expected}: the stencil uses it ({place})"
+            ),
+        )
     }
 
     /// The origin of every field, and the domain.
@@ -158,6 +209,7 @@ impl Stencil {
             let mut given: PerField<_> = SmallVec::from_elem(None, self.fields.len());
             arguments::origins(&self.fields, origin, &mut given)?;
             for (array, origin) in arrays.iter_mut().zip(given) {
+                array.asked_for = origin.is_some();
                 array.origin = origin.or(array.origin);
             }
         }
@@ -238,7 +290,7 @@ fn stamp(times: &Bound<'_, PyDict>, key: &str) -> PyResult<()> {
     )
 }
 
-fn call_error(py: Python<'_>, error: &CallError) -> PyErr {
+pub(super) fn call_error(py: Python<'_>, error: &CallError) -> PyErr {
     let class = match error {
         CallError::OriginInsideExtent { .. } | CallError::OriginOutside { .. } => "OriginError",
         CallError::ShapeTooSmall { .. } => "ShapeError",

@@ -1,9 +1,11 @@
 //! A stencil whose origins and domain are fixed.
 
+use fieldstone_codegen::domain;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use smallvec::SmallVec;
 
+use super::call::call_error;
 use super::{PerField, Stencil};
 use crate::arguments;
 use crate::errors::raise;
@@ -17,17 +19,40 @@ pub struct Place {
 /// A stencil with fixed origins and a fixed domain.
 #[pyclass(frozen, module = "fieldstone._core")]
 pub struct FrozenStencil {
-    #[pyo3(get)]
     stencil: Py<Stencil>,
     place: Place,
 }
 
 #[pymethods]
 impl FrozenStencil {
+    /// The stencil, by the name that GT4Py gives it as well.
+    #[getter(stencil_object)]
+    fn stencil_object(&self, py: Python<'_>) -> Py<Stencil> {
+        self.stencil.clone_ref(py)
+    }
+
+    /// The stencil.
+    #[getter]
+    fn stencil(&self, py: Python<'_>) -> Py<Stencil> {
+        self.stencil.clone_ref(py)
+    }
+
     /// The origin of every field, along its own axes.
     #[getter]
     fn origin<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.stencil.get().origins_by_name(py, &self.place.origins)
+    }
+
+    /// How to make it again, for pickle.
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let frozen = py
+            .import("fieldstone.gtscript.stencil_object")?
+            .getattr("frozen")?;
+        let arguments = (self.stencil.clone_ref(py), self.origin(py)?, self.domain());
+        Ok((frozen, arguments.into_pyobject(py)?))
     }
 
     /// The compute domain.
@@ -42,7 +67,7 @@ impl FrozenStencil {
         args: &Bound<'_, PyTuple>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
-        self.stencil.get().call(args, kwargs, Some(&self.place))
+        self.stencil.get().call_frozen(args, kwargs, &self.place)
     }
 }
 
@@ -58,6 +83,7 @@ impl Stencil {
         let stencil = slf.get();
         let mut origins: PerField<_> = SmallVec::from_elem(None, stencil.fields.len());
         arguments::origins(&stencil.fields, origin, &mut origins)?;
+        let domain = arguments::domain(domain)?;
         let missing = |n: usize| {
             raise(
                 slf.py(),
@@ -68,14 +94,22 @@ impl Stencil {
                 ),
             )
         };
-        let origins = origins.into_iter().enumerate();
+        let origin = |(n, origin): (usize, Option<[isize; 3]>)| match origin {
+            None if stencil.fields[n].used() => Err(missing(n)),
+            origin => Ok(origin.unwrap_or_default()),
+        };
+        let origins: Vec<_> = (origins.into_iter().enumerate())
+            .map(origin)
+            .collect::<PyResult<_>>()?;
+        domain::possible(
+            &stencil.fields,
+            &origins,
+            domain,
+            stencil.program.analysis.min_levels,
+        )
+        .map_err(|error| call_error(slf.py(), &error))?;
         Ok(FrozenStencil {
-            place: Place {
-                origins: origins
-                    .map(|(n, origin)| origin.ok_or_else(|| missing(n)))
-                    .collect::<PyResult<_>>()?,
-                domain: arguments::domain(domain)?,
-            },
+            place: Place { origins, domain },
             stencil: slf.clone().unbind(),
         })
     }

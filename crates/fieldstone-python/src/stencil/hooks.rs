@@ -8,6 +8,9 @@ use crate::interface::Hooks;
 
 impl Stencil {
     /// Acquires every argument, runs, touches the written ones and releases every one that was acquired.
+    ///
+    /// A run that fails may have written something, so that its arguments are touched as well. The first error is raised; what
+    /// goes wrong after it is noted on it.
     pub(super) fn protocol(
         &self,
         py: Python<'_>,
@@ -20,47 +23,58 @@ impl Stencil {
             return run();
         }
         let mut first_error = None;
-        let mut note = |result: PyResult<()>| {
-            if let Err(error) = result {
-                match &first_error {
-                    None => first_error = Some(error),
-                    Some(_) => error.write_unraisable(py, None),
-                }
-                return false;
+        let mut note = |result: PyResult<()>, step: &str, n: usize| {
+            let Err(error) = result else { return true };
+            match &first_error {
+                None => first_error = Some(error),
+                Some(first) => add_note(py, first, &error, step, &self.fields[n].name),
             }
-            true
+            false
         };
         let mut acquired = 0;
-        for (field, operand) in self.fields.iter().zip(operands) {
+        for (n, (field, operand)) in self.fields.iter().zip(operands).enumerate() {
             let current = || match &operand.tracked {
                 Some(tracked) => tracked.acquire(py, field.writes && !domain.contains(&0)),
                 None => Ok(()),
             };
-            if !note(call_hook(operand, |hooks| &hooks.acquire).and_then(|()| current())) {
+            let result = call_hook(operand, |hooks| &hooks.acquire).and_then(|()| current());
+            if !note(result, "acquire", n) {
                 break;
             }
             acquired += 1;
         }
-        let ran = acquired == operands.len() && note(run());
+        let began = acquired == operands.len();
+        let ran = began && note(run(), "run", 0);
         let writes = !domain.contains(&0);
-        let written = (self.fields.iter().zip(&operands[..acquired]))
-            .filter(|(field, _)| writes && field.writes);
-        for (_, operand) in written {
+        for (n, operand) in operands[..acquired].iter().enumerate() {
+            if !(writes && self.fields[n].writes) {
+                continue;
+            }
             if let Some(tracked) = &operand.tracked {
-                note(if ran {
+                let result = if ran {
                     tracked.touch(py)
                 } else {
                     tracked.abandon(py)
-                });
+                };
+                note(result, "touch", n);
             }
-            if ran {
-                note(call_hook(operand, |hooks| &hooks.touch));
+            if began {
+                note(call_hook(operand, |hooks| &hooks.touch), "touch", n);
             }
         }
-        for operand in &operands[..acquired] {
-            note(call_hook(operand, |hooks| &hooks.release));
+        for (n, operand) in operands[..acquired].iter().enumerate() {
+            note(call_hook(operand, |hooks| &hooks.release), "release", n);
         }
         first_error.map_or(Ok(()), Err)
+    }
+}
+
+/// Notes on an exception what went wrong after it.
+#[cold]
+fn add_note(py: Python<'_>, first: &PyErr, later: &PyErr, step: &str, argument: &str) {
+    let note = format!("afterwards, {step} of argument '{argument}' failed as well: {later}");
+    if let Err(error) = first.value(py).call_method1("add_note", (note,)) {
+        error.write_unraisable(py, None);
     }
 }
 

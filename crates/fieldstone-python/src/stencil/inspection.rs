@@ -41,11 +41,11 @@ impl Stencil {
         order.into_iter().map(describe).collect()
     }
 
-    /// `(name, dtype)` of every scalar parameter.
-    fn _scalars(&self) -> Vec<(&str, &'static str)> {
-        let scalars = self.program.stencil.scalars.iter();
+    /// `(name, dtype, reads)` of every scalar parameter.
+    fn _scalars(&self) -> Vec<(&str, &'static str, bool)> {
+        let scalars = self.program.stencil.scalars.iter().zip(&self.uses.scalars);
         scalars
-            .map(|scalar| (scalar.name.as_str(), scalar.dtype.name()))
+            .map(|(scalar, used)| (scalar.name.as_str(), scalar.dtype.name(), used.is_some()))
             .collect()
     }
 

@@ -23,6 +23,7 @@ use std::sync::atomic::AtomicBool;
 
 use fieldstone_codegen::alias::InPlace;
 use fieldstone_codegen::domain::Requirement;
+use fieldstone_codegen::uses::Uses;
 use fieldstone_stencil::Program;
 use fieldstone_stencil::ir::Param;
 use pyo3::prelude::*;
@@ -33,7 +34,7 @@ use self::frozen::FrozenStencil;
 use crate::arguments::Signature;
 use crate::backend::{Backend, Executor};
 use crate::cache::CacheOptions;
-use crate::definition::Definition;
+use crate::definition::{Declared, Definition};
 use crate::errors::raise;
 
 /// Per field of a call; most stencils have no more fields than this.
@@ -51,6 +52,10 @@ pub struct Stencil {
     scalar_positions: Vec<usize>,
     fields: Vec<Requirement>,
     in_place: InPlace,
+    /// Where the parameters are used.
+    uses: Uses,
+    /// Per field what its annotation says of memory.
+    declared: Vec<Option<Declared>>,
     /// Per field whether its layout has been warned of.
     warned: Vec<AtomicBool>,
     /// What the dims of xarray objects mean in calls of this stencil.
@@ -94,6 +99,7 @@ impl Stencil {
                 &definition.keyword_only,
             ),
             field_positions: field_ids
+                .clone()
                 .filter_map(|id| position(Param::Field(id)))
                 .collect(),
             scalar_positions: scalar_ids
@@ -101,6 +107,11 @@ impl Stencil {
                 .collect(),
             fields: Requirement::of(&program),
             in_place: InPlace::of(&program),
+            uses: Uses::of(&program),
+            declared: field_ids
+                .filter_map(|id| position(Param::Field(id)))
+                .map(|position| definition.declared.get(position).cloned().flatten())
+                .collect(),
             warned: stencil
                 .fields
                 .iter()

@@ -27,7 +27,7 @@ pub struct Operand<'py> {
     _keep: Option<Bound<'py, PyAny>>,
 }
 
-impl Operand<'_> {
+impl<'py> Operand<'py> {
     /// Stands for `None` where the stencil does not access the field.
     pub fn absent() -> Self {
         Operand {
@@ -37,6 +37,15 @@ impl Operand<'_> {
             hooks: None,
             tracked: None,
             _keep: None,
+        }
+    }
+
+    /// Stands for an array that the stencil does not access: it may be any, and is told of the call.
+    pub fn unused(description: Description<'py>) -> Self {
+        Operand {
+            hooks: description.hooks,
+            _keep: description.keep,
+            ..Operand::absent()
         }
     }
 

@@ -425,6 +425,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(copy_to_array, module)?)?;
     module.add_function(wrap_pyfunction!(one_value, module)?)?;
     module.add_function(wrap_pyfunction!(parameters::register_preset, module)?)?;
+    module.add_function(wrap_pyfunction!(parameters::preset_memory, module)?)?;
     module.add_function(wrap_pyfunction!(given::wrap_on_device, module)?)?;
     module.add_function(wrap_pyfunction!(storage, module)?)
 }

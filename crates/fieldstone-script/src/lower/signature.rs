@@ -2,7 +2,7 @@
 
 use fieldstone_stencil::Span;
 use fieldstone_stencil::ir::{Field, FieldId, Param, Scalar, ScalarId};
-use ruff_python_ast::{Parameter, StmtFunctionDef};
+use ruff_python_ast::{Expr, Parameter, StmtFunctionDef};
 use ruff_text_size::Ranged;
 
 use super::{Binding, Lowering};
@@ -15,6 +15,7 @@ impl Lowering<'_> {
         self.variadic(function);
         let definition = self.definition;
         for parameter in function.parameters.iter_non_variadic_params() {
+            let default = parameter.default();
             let parameter = &parameter.parameter;
             let name = parameter.name.as_str();
             let given = definition
@@ -22,7 +23,7 @@ impl Lowering<'_> {
                 .iter()
                 .find(|given| given.name == name);
             let kind = given.map_or(&ParameterKind::Missing, |given| &given.kind);
-            let binding = self.parameter(parameter, kind);
+            let binding = self.parameter(parameter, default, kind);
             self.frame_mut().locals.insert(name.to_string(), binding);
         }
     }
@@ -46,7 +47,12 @@ impl Lowering<'_> {
         }
     }
 
-    fn parameter(&mut self, parameter: &Parameter, kind: &ParameterKind) -> Binding {
+    fn parameter(
+        &mut self,
+        parameter: &Parameter,
+        default: Option<&Expr>,
+        kind: &ParameterKind,
+    ) -> Binding {
         let name = parameter.name.to_string();
         let span = self.span(&parameter.name);
         match kind {
@@ -97,27 +103,18 @@ impl Lowering<'_> {
                 );
                 Binding::Broken
             }
-            ParameterKind::Optional => {
+            ParameterKind::WrongDefault(reason) => {
+                let span = default.map_or(span, |default| self.span(default.range()));
                 self.report(
-                    rule::OPTIONAL
+                    rule::DEFAULT
                         .at(
                             span,
-                            format!("`{name}` is optional, which is not supported yet"),
+                            format!("`{name}` cannot have this default value"),
                         )
-                        .with_help("remove its default value, or make two stencils"),
-                );
-                Binding::Broken
-            }
-            ParameterKind::Unsupported(part) => {
-                let span = self.annotation_span(parameter, span);
-                self.report(
-                    rule::ANNOTATION_PART
-                        .at(
-                            span,
-                            format!("`{part}` in an annotation is not supported yet"),
-                        )
+                        .with_label(reason.clone())
                         .with_help(
-                            "leave it out: a stencil takes arrays of every layout at full speed",
+                            "the default of a number is a number; `None` lets an argument be left out where the stencil does \
+                             not use it",
                         ),
                 );
                 Binding::Broken

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from fieldstone.gtscript import stencil_object
 
@@ -42,7 +42,10 @@ class StencilObject(stencil_object.StencilObject):
     @cached_property
     def field_info(self) -> dict[str, FieldInfo]:
         """What is done with each array parameter."""
-        return {name: replace(info, boundary=Boundary(info.boundary)) for name, info in super().field_info.items()}
+        return {
+            name: replace(info, boundary=cast("Any", Boundary(info.boundary)))
+            for name, info in super().field_info.items()
+        }
 
     @property
     def _gt_id_(self) -> str:

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 pub use self::element::{Element, check_dtype, element};
 use self::preset::preset_of;
-pub use self::preset::register_preset;
+pub use self::preset::{preset_memory, register_preset};
 use self::value::{boundary, device, gpu, layout, managed};
 pub use self::value::{dims, entries, first_device, flag, halo, permutation, shape, shown};
 use crate::arguments::closest;

@@ -2,7 +2,7 @@
 
 use fieldstone_storage::{Dim, Preset, StrideOrder};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyString, PyTuple};
 
 use super::value::{boundary, dims, shown, type_name};
 use crate::array;
@@ -21,6 +21,20 @@ pub fn preset_of(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Preset> {
     };
     Preset::find(text.to_str()?)
         .map_err(|error| raise(value.py(), "PresetError", format!("{name}: {error}")))
+}
+
+/// Layout and alignment in bytes of a field with these axes in memory of a preset.
+#[pyfunction]
+pub fn preset_memory<'py>(
+    name: &Bound<'py, PyAny>,
+    labels: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyTuple>, usize)> {
+    let py = name.py();
+    let preset = preset_of(name, "DefaultParameters")?;
+    let layout = preset
+        .layout(&dims(labels, "dims")?)
+        .map_err(|error| array::exception(py, &error))?;
+    Ok((PyTuple::new(py, layout.ranks())?, preset.alignment))
 }
 
 /// Adds a preset to those that `defaults` can name.
