@@ -7,6 +7,7 @@
 //! | [`uses`] | where the parameters are used, and whether one may be left out |
 //! | [`error`] | what can go wrong in a call |
 //! | [`llvm`] | LLVM IR text of a scheduled stencil, [`tile`] sizes and scratch memory, [`transposed`] columns |
+//! | [`plan`] | how arrays of a layout are computed with, up to LLVM IR |
 //! | [`jit`], [`cache`], [`native`] | from LLVM IR to machine code, kept on disk, run on all threads |
 //! | [`stack`] | stack for work that recurses into expressions |
 //! | [`math`], [`power`] | the rules of arithmetic and the functions of the language |
@@ -23,6 +24,7 @@ pub mod llvm;
 pub mod math;
 pub mod native;
 pub mod numpy;
+pub mod plan;
 pub mod stack;
 pub mod tile;
 pub mod transposed;

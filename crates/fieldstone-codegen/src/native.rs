@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use fieldstone_device::{Contents, HostMemory, Pool, core_cache};
-use fieldstone_stencil::ir::{Order, TempId};
+use fieldstone_stencil::ir::{Field, Order, TempId};
 use fieldstone_stencil::program::Program;
-use fieldstone_stencil::schedule::{self, LevelNest, Nest, Placement, RowNest, Schedule};
+use fieldstone_stencil::schedule::{LevelNest, Nest, Placement, RowNest, Schedule};
 use fieldstone_stencil::{Axis, Extent, Interval};
 
 use crate::cache::claim::Claim;
@@ -18,6 +18,7 @@ use crate::error::RunError;
 use crate::jit::{Jit, Library};
 use crate::llvm::abi::Words;
 use crate::llvm::{self, Kernel, Layout, Module};
+use crate::plan::Plan;
 use crate::stack::deep;
 use crate::tile::{LINE, Tiles};
 
@@ -156,28 +157,35 @@ impl Native {
         variants.clone()
     }
 
-    /// The schedule of a variant as text.
-    pub fn schedule(&self, variant: &Variant) -> String {
-        variant.schedule.display(&self.program.stencil).to_string()
+    /// How arrays of a layout are computed with, up to LLVM IR: what [`Native::variant`] makes machine code of.
+    pub fn plan(&self, layout: &Layout) -> Plan {
+        deep(|| Plan::new(&self.program, layout, &self.jit.target()))
     }
 
-    /// The assembly of a variant.
+    /// The program as it is scheduled.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The processor that code is made for.
+    pub fn target(&self) -> llvm::Target {
+        self.jit.target()
+    }
+
+    /// The assembly of a module.
     ///
     /// # Errors
     /// If LLVM fails.
-    pub fn assembly(&self, variant: &Variant) -> Result<String, RunError> {
-        Ok(self.jit.assembly(&variant.module.text)?)
+    pub fn assembly(&self, module: &Module) -> Result<String, RunError> {
+        Ok(self.jit.assembly(&module.text)?)
     }
 
     fn compile(&self, layout: &Layout) -> Result<Variant, RunError> {
         let start = Instant::now();
-        let target = self.jit.target();
-        self.check_types(&target)?;
-        let (schedule, module) = deep(|| {
-            let schedule = schedule::build(&self.program, layout.contiguous());
-            let module = llvm::emit(&self.program, &schedule, layout, &target);
-            (schedule, module)
-        });
+        self.check_types(&self.jit.target())?;
+        let Plan {
+            schedule, module, ..
+        } = self.plan(layout);
         let (library, cached) = self.library(layout, &module)?;
         let kernels = library.addresses.iter().map(|address| {
             // SAFETY: the JIT gives addresses of functions of the module, which all have this signature.
@@ -280,7 +288,7 @@ impl Native {
     }
 
     /// Which axis each field is contiguous along, such as `phi=I height=K mask=none`.
-    fn in_words(&self, layout: &Layout) -> String {
+    pub fn in_words(&self, layout: &Layout) -> String {
         let fields = self.program.stencil.fields.iter().zip(&layout.0);
         let words = fields.map(|(field, axis)| match axis {
             Some(axis) => format!("{}={axis}", field.name),
@@ -340,29 +348,25 @@ impl Native {
 
 /// Which axis each argument is contiguous along.
 fn layout(program: &Program, call: &Call<'_>) -> Layout {
-    let unit = |(field, argument): (&fieldstone_stencil::ir::Field, &FieldArgument)| {
-        let size = field.dtype.size() as isize;
-        let points =
-            |axis: Axis| argument.lower[axis.index()] + argument.upper[axis.index()] as isize;
-        let axes = || {
-            field
-                .axes
-                .iter()
-                .filter(|axis| argument.strides[axis.index()] == size)
-        };
-        // The stride along an axis of one point means nothing.
-        let long = axes().find(|axis| points(*axis) > 1);
-        long.or_else(|| axes().next())
-    };
+    let fields = program.stencil.fields.iter().zip(call.fields);
     Layout(
-        program
-            .stencil
-            .fields
-            .iter()
-            .zip(call.fields)
-            .map(unit)
+        fields
+            .map(|(field, argument)| contiguous_along(field, argument))
             .collect(),
     )
+}
+
+/// The axis that an argument is contiguous along.
+pub fn contiguous_along(field: &Field, argument: &FieldArgument) -> Option<Axis> {
+    let size = field.dtype.size() as isize;
+    let points = |axis: Axis| argument.lower[axis.index()] + argument.upper[axis.index()] as isize;
+    let axes = || {
+        let axes = field.axes.iter();
+        axes.filter(|axis| argument.strides[axis.index()] == size)
+    };
+    // The stride along an axis of one point means nothing.
+    let long = axes().find(|axis| points(*axis) > 1);
+    long.or_else(|| axes().next())
 }
 
 /// A temporary in memory of its own.
@@ -373,15 +377,15 @@ struct Array {
 
 /// Strides and size, in bytes, of a temporary as large as the domain and its extent.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct ArrayShape {
+pub(crate) struct ArrayShape {
     strides: [usize; 3],
     /// Of the first point of the domain.
     origin: usize,
-    bytes: usize,
+    pub bytes: usize,
 }
 
 impl ArrayShape {
-    fn new(domain: [usize; 3], extent: Extent, contiguous: Axis, size: usize) -> ArrayShape {
+    pub fn new(domain: [usize; 3], extent: Extent, contiguous: Axis, size: usize) -> ArrayShape {
         let order = match contiguous {
             Axis::I => [Axis::I, Axis::J, Axis::K],
             Axis::J => [Axis::J, Axis::I, Axis::K],
@@ -489,7 +493,7 @@ impl Variant {
     }
 }
 
-fn extended(domain: [usize; 3], extent: Extent) -> [usize; 3] {
+pub(crate) fn extended(domain: [usize; 3], extent: Extent) -> [usize; 3] {
     std::array::from_fn(|n| {
         let (before, after) = extent.0[n];
         (domain[n] as i64 + i64::from(before) + i64::from(after)).max(0) as usize

@@ -68,6 +68,25 @@ impl Signature {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<(Arguments<'py>, Keywords<'py>)> {
+        let (mut arguments, keywords) = self.bind_some(args, kwargs)?;
+        let py = args.py();
+        for (argument, default) in arguments.iter_mut().zip(&self.defaults) {
+            if argument.is_none() {
+                *argument = default.as_ref().map(|value| value.bind(py).clone());
+            }
+        }
+        if arguments.iter().any(Option::is_none) {
+            return Err(self.missing(py, &arguments));
+        }
+        Ok((arguments, keywords))
+    }
+
+    /// Gives each argument to its parameter, where some parameters may have none.
+    pub fn bind_some<'py>(
+        &self,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<(Arguments<'py>, Keywords<'py>)> {
         let py = args.py();
         if args.len() > self.positional {
             let by_name = if self.positional < self.names.len() {
@@ -99,14 +118,6 @@ impl Signature {
                 Some(_) => return Err(self.wrong(py, &format!("got several values for '{key}'"))),
                 None => self.keyword(&mut keywords, &key, value)?,
             }
-        }
-        for (argument, default) in arguments.iter_mut().zip(&self.defaults) {
-            if argument.is_none() {
-                *argument = default.as_ref().map(|value| value.bind(py).clone());
-            }
-        }
-        if arguments.iter().any(Option::is_none) {
-            return Err(self.missing(py, &arguments));
         }
         Ok((arguments, keywords))
     }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use fieldstone_codegen::RunError;
 use fieldstone_codegen::call::Call;
 use fieldstone_codegen::interpreter::Interpreter;
-use fieldstone_codegen::native::{Native, Variant};
+use fieldstone_codegen::llvm::Layout;
+use fieldstone_codegen::native::Native;
+use fieldstone_codegen::plan::Plan;
 use fieldstone_stencil::{Program, SourceId};
 use pyo3::prelude::*;
 
@@ -149,12 +151,18 @@ impl Executor {
     }
 }
 
-/// Forms of a stencil on its way to the machine, in order; the last three exist for each layout it was called with.
+/// Forms of a stencil on its way to the machine, in order; the last three exist for each layout.
 const FORMS: [&str; 6] = ["source", "ir", "numpy", "schedule", "llvm", "asm"];
 
 impl Executor {
-    /// One of the forms a program takes, as text.
-    pub fn inspect(&self, py: Python<'_>, program: &Program, form: &str) -> PyResult<String> {
+    /// One of the forms a program takes, as text: for the layouts it was compiled for, else for that of the preset.
+    pub fn inspect(
+        &self,
+        py: Python<'_>,
+        program: &Program,
+        preset: &Layout,
+        form: &str,
+    ) -> PyResult<String> {
         match form {
             "source" => return Ok(text_of(program)),
             "ir" => return Ok(fieldstone_stencil::text::print_program(program)),
@@ -176,22 +184,47 @@ impl Executor {
             );
             return Err(raise(py, "ArgumentValueError", message));
         };
-        let variants = native.variants();
-        if variants.is_empty() {
-            let message = format!(
-                "inspect: form '{form}' exists once the stencil is compiled; call the stencil first"
-            );
-            return Err(raise(py, "ArgumentValueError", message));
-        }
-        let text = |variant: &Arc<Variant>| match form {
-            "schedule" => Ok(native.schedule(variant)),
-            "llvm" => Ok(variant.module.text.clone()),
-            _ => py
-                .detach(|| native.assembly(variant))
-                .map_err(|error| run_error(py, &error)),
+        let plans = py.detach(|| {
+            self.layouts(preset)
+                .iter()
+                .map(|layout| native.plan(layout))
+                .collect::<Vec<Plan>>()
+        });
+        let text = |plan: &Plan| {
+            let layout = native.in_words(&plan.layout);
+            match form {
+                "schedule" => Ok(plan.schedule.display(&native.program().stencil).to_string()),
+                "llvm" => Ok(format!("; {layout}\n{}", plan.module.text)),
+                _ => py
+                    .detach(|| native.assembly(&plan.module))
+                    .map(|text| format!("# {layout}\n{text}"))
+                    .map_err(|error| run_error(py, &error)),
+            }
         };
-        let texts: Vec<String> = variants.iter().map(text).collect::<PyResult<_>>()?;
+        let texts: Vec<String> = plans.iter().map(text).collect::<PyResult<_>>()?;
         Ok(texts.join("\n"))
+    }
+
+    /// The layouts it was compiled for, in the order in which that was; `preset` if there was none yet.
+    pub fn layouts(&self, preset: &Layout) -> Vec<Layout> {
+        let known = match self {
+            Executor::Native(native) => native.variants(),
+            _ => Vec::new(),
+        };
+        if known.is_empty() {
+            return vec![preset.clone()];
+        }
+        known.iter().map(|variant| variant.layout.clone()).collect()
+    }
+
+    /// Compiles for a layout, where that is to be done before a call.
+    pub fn compile(&self, py: Python<'_>, layout: &Layout) -> PyResult<()> {
+        let Executor::Native(native) = self else {
+            return Ok(());
+        };
+        py.detach(|| native.variant(layout))
+            .map_err(|error| run_error(py, &error))?;
+        Ok(())
     }
 
     /// For each layout called so far whether its code was in the cache, and the seconds it took to get it.

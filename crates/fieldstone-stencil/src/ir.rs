@@ -549,6 +549,18 @@ impl Stencil {
         }
     }
 
+    /// The element type of a target.
+    ///
+    /// # Panics
+    ///
+    /// Before types are resolved.
+    pub fn target_dtype(&self, target: Target) -> DType {
+        match target {
+            Target::Field(id) => self.field(id).dtype,
+            Target::Temp(id) => self.temporary(id).dtype.expect("types are resolved"),
+        }
+    }
+
     /// The axes a target extends along.
     pub fn target_axes(&self, target: Target) -> Axes {
         match target {

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from fieldstone import _core
-from fieldstone.errors import ArgumentTypeError, DimensionsError
+from fieldstone.errors import ArgumentTypeError, ArgumentValueError, DimensionsError
+
+if TYPE_CHECKING:
+    from .explanation import Explanation
 
 if TYPE_CHECKING:
     from .recipe import Recipe
@@ -327,6 +330,90 @@ class StencilObject(_core.Stencil):
     def clean_call_args_cache(self) -> None:
         """Do nothing: origins and domains are found anew in each call, so that there is no cache to clean."""
 
+    def compile(self, *args: Any, layout: str | Mapping[str, str] | None = None, **kwargs: Any) -> Self:
+        """Compile ahead of the first call.
+
+        Code is made for one layout: for which axis the elements of each field are adjacent along. A call compiles what is
+        missing; after this one, calls with arrays of the same layout find it.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Arguments as in a call, of which any can be left out: only layouts matter. Without arrays, code is made for
+            those of the backend's preset.
+        layout : str or mapping, optional
+            For arrays that are not given: a preset (``"cpu_ifirst"``, ``"C"``, …) or an axis (``"I"``, ``"J"``, ``"K"``)
+            along which they are contiguous, for all fields or by name. The default is the backend's preset.
+
+        Returns
+        -------
+        StencilObject
+            The stencil itself.
+
+        Raises
+        ------
+        CompilationError
+            If no code can be made.
+        ArgumentValueError
+            If there is no such preset or field.
+
+        Notes
+        -----
+        The backends ``debug`` and ``numpy`` have nothing to compile.
+        """
+        places, _ = self._prepare(args, kwargs, layout)
+        self._compile(places)
+        return self
+
+    def explain(
+        self,
+        *args: Any,
+        layout: str | Mapping[str, str] | None = None,
+        threads: int | None = None,
+        bandwidth: float | None = None,
+        **kwargs: Any,
+    ) -> Explanation:
+        """Explain what the stencil does, how it is computed, and what that costs.
+
+        Nothing is compiled and nothing is run.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Arguments as in a call, with ``domain`` and ``origin``, any of which can be left out. With all fields, or with
+            ``domain``, what is explained is a call; without, what is done for each point of a domain so large that its
+            edges do not count.
+        layout : str or mapping, optional
+            As in :meth:`compile`. Without it and without arrays: the layout that was compiled last, else that of the
+            backend's preset.
+        threads : int, optional
+            How many there are; those a call would use by default.
+        bandwidth : float, optional
+            Bytes that the machine moves in a second. With it and a domain, there is a lower bound of the time.
+
+        Returns
+        -------
+        Explanation
+            Text if printed, a picture in notebooks, attributes for programs.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+            If an argument is wrong.
+        DomainError
+            If the domain has too few levels.
+        """
+        from .explanation import explanation
+
+        _check_positive("threads", threads, int)
+        _check_positive("bandwidth", bandwidth, float)
+        places, domain = self._prepare(args, kwargs, layout)
+        parameters = self._definition.parameters
+        if layout is None and not args and not any(name in kwargs for name in parameters):
+            places = self._layouts()[-1]
+        facts = self._explain(places, domain, threads)
+        return explanation(facts, domain=domain, externals=self._constants, bandwidth=bandwidth)
+
     def inspect(self, form: str) -> str:
         """Show what the stencil becomes on its way to the machine.
 
@@ -334,8 +421,8 @@ class StencilObject(_core.Stencil):
         ----------
         form : str
             ``"source"`` is the text of the definition, ``"ir"`` what it means with every type and extent, ``"numpy"``
-            the same as NumPy. Once the stencil is compiled, by its first call, there are ``"schedule"``, ``"llvm"`` and
-            ``"asm"``, for each layout it was called with.
+            the same as NumPy. ``"schedule"``, ``"llvm"`` and ``"asm"`` are there for each layout it was compiled for, by
+            calls or by :meth:`compile`; before, for that of the backend's preset.
 
         Returns
         -------
@@ -387,6 +474,18 @@ def frozen(stencil: StencilObject, origin: Any, domain: Any) -> _core.FrozenSten
 def _boundary(extent: tuple[tuple[int, int], ...]) -> Boundary:
     *horizontal, vertical = extent
     return Boundary((*((max(lower, 0), max(upper, 0)) for lower, upper in horizontal), vertical))
+
+
+def _check_positive(name: str, value: Any, kind: type) -> None:
+    """Refuse what is given and no positive number."""
+    if value is None:
+        return
+    known = (int, np.integer) if kind is int else (int, float, np.number)
+    if isinstance(value, bool) or not isinstance(value, known):
+        what = "an integer" if kind is int else "a number"
+        raise ArgumentTypeError(f"{name} is {value!r}, expected {what}")
+    if not value > 0:
+        raise ArgumentValueError(f"{name} is {value!r}, expected a positive number")
 
 
 def _check_dims(dims: Any) -> None:

@@ -31,6 +31,8 @@ use fieldstone_stencil::Axis;
 use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::{Nest, Placement, RowNest, Schedule};
 
+pub use row::widest;
+
 use crate::tile::Scratch;
 use crate::transposed;
 

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 
-use fieldstone_stencil::ir::{BinaryOp, Expr, ExprKind, ScalarId, Stmt, StmtKind, Target};
+use fieldstone_stencil::ir::{BinaryOp, Expr, ExprKind, ScalarId, Stencil, Stmt, StmtKind, Target};
 use fieldstone_stencil::schedule::Stage;
 use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Axis, DType, Offset};
@@ -121,15 +121,19 @@ fn streaming(
 
 /// Lanes of the widest type of a stage that fill a register.
 fn width(context: &Context<'_>, stage: &Stage) -> usize {
+    context.target.vector_bytes() / widest(&context.program.stencil, stage)
+}
+
+/// Bytes of the widest type that a stage computes with.
+pub fn widest(stencil: &Stencil, stage: &Stage) -> usize {
     let size = Cell::new(1);
     let note = |dtype: DType| size.set(size.get().max(dtype.size()));
     for statement in &stage.statements {
         visit(statement, &mut |expr| note(expr.dtype()), &mut |target| {
-            note(place::dtype(context, target))
+            note(stencil.target_dtype(target))
         });
     }
-    let size = size.get();
-    context.target.vector_bytes() / size
+    size.get()
 }
 
 /// Calls `expression` on every expression of a statement and `written` on every target.

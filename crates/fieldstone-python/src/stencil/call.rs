@@ -198,7 +198,7 @@ impl Stencil {
     }
 
     /// The origin of every field, and the domain.
-    fn place(
+    pub(super) fn place(
         &self,
         py: Python<'_>,
         operands: &[Operand<'_>],

@@ -64,7 +64,8 @@ impl Stencil {
 
     /// One of the forms that the stencil has on its way to the machine.
     fn _inspect(&self, py: Python<'_>, form: &str) -> PyResult<String> {
-        self.executor.inspect(py, &self.program, form)
+        let preset = self.layout_of_preset(py, self.backend.name())?;
+        self.executor.inspect(py, &self.program, &preset, form)
     }
 
     /// For each layout called so far whether its code was in the cache, and the seconds it took to get it.

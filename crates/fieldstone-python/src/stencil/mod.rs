@@ -10,8 +10,11 @@
 //! 4. every argument is acquired, the backend runs, written arguments are touched, every argument is released
 //!    (`hooks`).
 //!
-//! `frozen` fixes origin and domain of all calls, `inspection` is what can be asked of a stencil.
+//! `frozen` fixes origin and domain of all calls, `ahead` compiles before the first, `inspection` is what can be asked of a
+//! stencil, `explanation` what it does and what that costs.
+mod ahead;
 mod call;
+mod explanation;
 mod frozen;
 mod hooks;
 mod inspection;

@@ -1,0 +1,94 @@
+//! How arrays of one layout are computed with, up to LLVM IR: all there is to know before machine code is made.
+
+use fieldstone_stencil::ir::TempId;
+use fieldstone_stencil::program::Program;
+use fieldstone_stencil::schedule::{self, Nest, Placement, RowNest, Schedule, Stage};
+
+use crate::llvm::{self, Kernel, Layout, Module, Target};
+use crate::native::{ArrayShape, extended};
+use crate::tile::Tiles;
+
+/// A stencil for arrays of one layout.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The layout.
+    pub layout: Layout,
+    /// How the stencil is computed.
+    pub schedule: Schedule,
+    /// The kernels as LLVM IR.
+    pub module: Module,
+}
+
+impl Plan {
+    /// Of a program as [`Program::for_schedule`] gives it.
+    pub fn new(program: &Program, layout: &Layout, target: &Target) -> Plan {
+        let schedule = schedule::build(program, layout.contiguous());
+        Plan {
+            layout: layout.clone(),
+            module: llvm::emit(program, &schedule, layout, target),
+            schedule,
+        }
+    }
+
+    /// The kernels of a nest: one, but for a nest that runs level by level.
+    pub fn kernels(&self, nest: usize) -> &[Kernel] {
+        let count = |nest: &Nest| match nest {
+            Nest::Rows(_) | Nest::Columns(_) => 1,
+            Nest::Levels(nest) => nest.sections.iter().map(|(_, nests)| nests.len()).sum(),
+        };
+        let nests = &self.schedule.nests;
+        let first: usize = nests[..nest].iter().map(count).sum();
+        &self.module.kernels[first..first + count(&nests[nest])]
+    }
+
+    /// The tiles of each kernel of a nest.
+    pub fn tiles(&self, nest: usize, domain: [usize; 3], threads: usize) -> Vec<Tiles> {
+        let kernels = self.kernels(nest);
+        let rows = |nest: &RowNest, kernel: &Kernel, levels: usize| {
+            let points = extended([domain[0], domain[1], levels], nest.extent);
+            Tiles::of_rows(nest, &kernel.scratch, points, threads)
+        };
+        match &self.schedule.nests[nest] {
+            Nest::Rows(nest) => vec![rows(nest, &kernels[0], domain[2])],
+            Nest::Columns(nest) => {
+                let points = extended(domain, nest.extent);
+                let scratch = &kernels[0].scratch;
+                vec![Tiles::of_columns(nest, scratch, points, threads)]
+            }
+            Nest::Levels(nest) => {
+                let nests = nest.sections.iter().flat_map(|(_, nests)| nests);
+                let both = nests.zip(kernels);
+                both.map(|(nest, kernel)| rows(nest, kernel, 1)).collect()
+            }
+        }
+    }
+
+    /// How many times the points of a stage that are needed are computed, those at the edges of tiles by several of them.
+    pub fn recomputed(
+        &self,
+        nest: &RowNest,
+        stage: &Stage,
+        tiles: &Tiles,
+        domain: [usize; 3],
+    ) -> f64 {
+        let points = extended(domain, nest.extent);
+        let needed = extended(domain, stage.extent);
+        let around = stage.extent.beyond(nest.extent).0;
+        (0..3)
+            .map(|n| {
+                let (before, after) = around[n];
+                let edges = tiles.count[n] as f64 * f64::from(before + after);
+                (points[n] as f64 + edges) / (needed[n] as f64).max(1.0)
+            })
+            .product()
+    }
+
+    /// Bytes of a temporary that is an array.
+    pub fn array_bytes(&self, program: &Program, id: TempId, domain: [usize; 3]) -> Option<usize> {
+        let Placement::Array { extent, .. } = self.schedule.temporaries[id.0 as usize] else {
+            return None;
+        };
+        let size = program.stencil.temporary(id).dtype?.size();
+        Some(ArrayShape::new(domain, extent, self.schedule.contiguous, size).bytes)
+    }
+}

@@ -1,0 +1,627 @@
+"""What a stencil does, how it is computed, and what that costs.
+
+:meth:`~fieldstone.gtscript.stencil_object.StencilObject.explain` gives an :class:`Explanation`. Printed, it is text for
+people; in a notebook, a picture; its attributes, :meth:`Explanation.to_dict` and :meth:`Explanation.to_json` are for
+programs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = [
+    "Costs",
+    "Explanation",
+    "FieldUse",
+    "Hint",
+    "Loop",
+    "Nest",
+    "Pass",
+    "Reason",
+    "Stage",
+    "Statement",
+    "Temporary",
+]
+
+Reach = dict[str, tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement as the source has it, abbreviated.
+
+    Attributes
+    ----------
+    text : str
+        The statement, on one line.
+    file : str or None
+        Where it stands.
+    line : int or None
+        The line of that file.
+    function : str or None
+        The function it is part of, if that was called.
+    """
+
+    text: str
+    file: str | None
+    line: int | None
+    function: str | None
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a statement is not computed together with those before.
+
+    Attributes
+    ----------
+    kind : str
+        A word or two for it, such as ``"other level"``.
+    text : str
+        A clause whose subject is the statement.
+    statement : Statement
+        The statement.
+    """
+
+    kind: str
+    text: str
+    statement: Statement
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One loop of a nest.
+
+    Attributes
+    ----------
+    axis : str
+        The axis it runs along.
+    role : str
+        ``"slide"``: loops of a tile advance along it together. ``"block"``: rows of a tile beside each other.
+        ``"outer"``: one column after the other. ``"levels"``: in the order of the sweep. ``"vector"``: the innermost.
+    tile : int or None
+        Points of a tile along it, if that is known.
+    tiles : int or None
+        Number of tiles, if that is known.
+    """
+
+    axis: str
+    role: str
+    tile: int | None
+    tiles: int | None
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Statements that share one vector loop.
+
+    Attributes
+    ----------
+    statements : tuple of Statement
+        In order.
+    levels : str
+        The levels they are computed at.
+    extent : dict of str to (int, int)
+        Points around the domain that they are computed at as well, by axis, where there are any.
+    reads, writes : tuple of str
+        Fields and temporaries.
+    lanes : int
+        Points computed at once.
+    apart : Reason or None
+        Why they are no part of the loop before; None for the first.
+    recomputed : float
+        How many times each point that is needed is computed: more than once at the edges of tiles.
+    operations : dict of str to int
+        Operations for one point.
+    """
+
+    statements: tuple[Statement, ...]
+    levels: str
+    extent: Reach
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    lanes: int
+    apart: Reason | None
+    recomputed: float
+    operations: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Pass:
+    """Vector loops that run one after the other: over the rows of a tile, or at each level of a section of a sweep.
+
+    Attributes
+    ----------
+    order : str
+        ``"PARALLEL"``, ``"FORWARD"`` or ``"BACKWARD"``.
+    levels : str or None
+        The levels of a section of a sweep.
+    stages : tuple of Stage
+        In order.
+    """
+
+    order: str
+    levels: str | None
+    stages: tuple[Stage, ...]
+
+
+@dataclass(frozen=True)
+class Nest:
+    """A loop nest that runs on all threads, with a barrier behind it.
+
+    Attributes
+    ----------
+    kind : str
+        ``"rows"``: tiles, in which every loop is a few rows ahead of those that read it. ``"columns"``: blocks of columns,
+        each swept through all its levels. ``"levels"``: level by level, with a barrier behind every loop.
+    loops : tuple of Loop
+        From the outermost to the innermost.
+    extent : dict of str to (int, int)
+        Points around the domain that it computes as well, by axis, where there are any.
+    passes : tuple of Pass
+        In order.
+    apart : tuple of Reason or None
+        Why its first statements are no part of the nest before: what keeps both out of one nest of rows, and out of one
+        nest of columns. None for the first nest.
+    by_level : Reason or None
+        Why it goes level by level, if it does.
+    scratch : int or None
+        Bytes of scratch memory for each thread, if that is known.
+    transposed : tuple of (str, bool, bool)
+        Arrays of which blocks of columns are transposed: name, whether they are read, and written.
+    streamed : int
+        Bytes for each point that can be stored past the caches.
+    streams : bool or None
+        Whether they are, in the given domain.
+    """
+
+    kind: str
+    loops: tuple[Loop, ...]
+    extent: Reach
+    passes: tuple[Pass, ...]
+    apart: tuple[Reason, Reason] | None
+    by_level: Reason | None
+    scratch: int | None
+    transposed: tuple[tuple[str, bool, bool], ...]
+    streamed: int
+    streams: bool | None
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages of all passes."""
+        return tuple(stage for one in self.passes for stage in one.stages)
+
+
+@dataclass(frozen=True)
+class Temporary:
+    """A temporary and where it lives.
+
+    Attributes
+    ----------
+    name : str
+        Its name; one that is assigned several values, or belongs to a function, has a mark behind it.
+    dtype : str
+        Its type.
+    axes : str
+        The axes it extends along.
+    data_dims : tuple of int
+        Sizes of its data dimensions.
+    lives_in : str
+        ``"register"``, ``"ring"`` (of rows of a tile), ``"column"`` (all levels of a block of columns), ``"window"`` (the
+        last levels of one), ``"array"`` (in memory, as large as the domain), or ``"unused"``.
+    kept : int or None
+        Rows of a ring, levels of a window.
+    extent : dict of str to (int, int)
+        Points around the tile, or those of an array around the domain, by axis, where there are any.
+    zeroed : bool
+        Whether it is set to zero before, as it may be read where it was not assigned.
+    why : str
+        The reason for where it lives.
+    nests : tuple of int
+        The nests that use it.
+    bytes_per_point : int
+        Bytes for each point that it has in memory: those of an array.
+    bytes_per_thread : int or None
+        Bytes of scratch memory for each thread, if that is known.
+    bytes : int or None
+        Bytes of the array, in the given domain.
+    """
+
+    name: str
+    dtype: str
+    axes: str
+    data_dims: tuple[int, ...]
+    lives_in: str
+    kept: int | None
+    extent: Reach
+    zeroed: bool
+    why: str
+    nests: tuple[int, ...]
+    bytes_per_point: int
+    bytes_per_thread: int | None
+    bytes: int | None
+
+
+@dataclass(frozen=True)
+class FieldUse:
+    """A field and what is moved of it.
+
+    Attributes
+    ----------
+    name, dtype, axes : str
+        As in the signature.
+    data_dims : tuple of int
+        Sizes of its data dimensions.
+    access : str
+        ``"read"``, ``"written"``, ``"read and written"`` or ``"not used"``.
+    extent : dict of str to (int, int)
+        By axis, how many points before and after the domain are accessed; negative along K where not all levels are.
+    contiguous : str or None
+        The axis along which the elements of the array are adjacent.
+    bytes_read, bytes_written : float
+        Bytes for each point of the domain, each element counted once. An element that the stencil assigns before it reads
+        it is not read from memory.
+    """
+
+    name: str
+    dtype: str
+    axes: str
+    data_dims: tuple[int, ...]
+    access: str
+    extent: Reach
+    contiguous: str | None
+    bytes_read: float
+    bytes_written: float
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What there is to do for each point of the domain, whatever the schedule, and for all of them.
+
+    Attributes
+    ----------
+    operations : dict of str to float
+        Operations for each point, by kind, as the source has them: what is the same at all points does not count, both
+        branches of a condition do, and the body of a loop counts once.
+    floating : float
+        Those that are floating-point operations: additions, multiplications, divisions, square roots and functions.
+    bytes_read, bytes_written : float
+        Bytes of fields for each point, each element counted once.
+    bytes_of_arrays : float
+        Bytes for each point that temporaries in arrays move on top of that, at least.
+    intensity : float or None
+        Floating-point operations for each byte that has to be moved.
+    points : int or None
+        Points of the given domain.
+    total_floating, total_bytes : int or None
+        For all points of it.
+    seconds : float or None
+        The time that moving the bytes takes with the given bandwidth: nothing can be faster, except in a cache.
+    """
+
+    operations: dict[str, float]
+    floating: float
+    bytes_read: float
+    bytes_written: float
+    bytes_of_arrays: float
+    intensity: float | None
+    points: int | None
+    total_floating: int | None
+    total_bytes: int | None
+    seconds: float | None
+
+    @property
+    def bytes(self) -> float:
+        """Bytes of fields for each point, read and written."""
+        return self.bytes_read + self.bytes_written
+
+
+@dataclass(frozen=True)
+class Hint:
+    """Something that costs time and can perhaps be avoided.
+
+    Attributes
+    ----------
+    kind : str
+        A word or two for it.
+    text : str
+        What it is, and what to do.
+    """
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a stencil does, how it is computed, and what that costs.
+
+    Attributes
+    ----------
+    name, backend : str
+        Of the stencil.
+    file : str or None
+        Where it is defined.
+    line : int or None
+        The line of that file.
+    domain : tuple of (int, int, int) or None
+        The domain it is explained for; without one, for each point of a domain so large that its edges do not count.
+    threads : int
+        How many there are.
+    min_levels : int
+        Levels a domain must have at least.
+    fields : tuple of FieldUse
+        In the order of the signature.
+    scalars : dict of str to str
+        Types of scalar parameters.
+    externals : dict of str to str
+        Values of externals, as text.
+    contiguous : str or None
+        The axis that most fields are contiguous along; None for backends that do not care.
+    vector_bytes : int or None
+        Bytes of a vector register.
+    nests : tuple of Nest
+        How it is computed, in order; empty for backends that take one statement after the other.
+    temporaries : tuple of Temporary
+        In the order of their first assignment.
+    costs : Costs
+        What there is to do.
+    hints : tuple of Hint
+        What costs time and can perhaps be avoided.
+    """
+
+    name: str
+    backend: str
+    file: str | None
+    line: int | None
+    domain: tuple[int, int, int] | None
+    threads: int
+    min_levels: int
+    fields: tuple[FieldUse, ...]
+    scalars: dict[str, str]
+    externals: dict[str, str]
+    contiguous: str | None
+    vector_bytes: int | None
+    nests: tuple[Nest, ...]
+    temporaries: tuple[Temporary, ...]
+    costs: Costs
+    hints: tuple[Hint, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give everything as dictionaries, lists, numbers and strings.
+
+        Returns
+        -------
+        dict
+            With a key for each attribute.
+        """
+        plain: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))
+        return plain
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Give everything as JSON.
+
+        Parameters
+        ----------
+        indent : int, optional
+            As in :func:`json.dumps`.
+
+        Returns
+        -------
+        str
+            The text.
+        """
+        return json.dumps(dataclasses.asdict(self), indent=indent, ensure_ascii=False)
+
+    def to_html(self) -> str:
+        """Give the picture that notebooks show.
+
+        Returns
+        -------
+        str
+            HTML without scripts, for light and dark pages.
+        """
+        from fieldstone._repr.stencil.html import card
+
+        return card(self)
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def __str__(self) -> str:
+        from fieldstone._repr.stencil.text import text
+
+        return text(self)
+
+    def __repr__(self) -> str:
+        what = f"{len(self.nests)} nest{'' if len(self.nests) == 1 else 's'}" if self.contiguous else "not scheduled"
+        return f"<Explanation of {self.name!r}, backend={self.backend!r}: {what}, {self.costs.bytes:g} bytes per point>"
+
+
+def explanation(
+    facts: Mapping[str, Any],
+    *,
+    domain: tuple[int, int, int] | None,
+    externals: Mapping[str, Any],
+    bandwidth: float | None,
+) -> Explanation:
+    """Build an explanation from the facts that the extension module gives.
+
+    Parameters
+    ----------
+    facts : mapping
+        As ``_core.Stencil._explain`` gives them.
+    domain : tuple of (int, int, int) or None
+        The domain they are for.
+    externals : mapping
+        Values of the externals.
+    bandwidth : float or None
+        Bytes that are moved in a second.
+
+    Returns
+    -------
+    Explanation
+        The explanation.
+    """
+    from .hints import hints
+
+    schedule = facts["schedule"] or {"contiguous": None, "vector_bytes": None, "nests": (), "layout": ()}
+    place = facts["place"] or {"file": None, "line": None}
+    if facts["schedule"] is None:
+        temporaries = tuple(_in_array(name, dtype) for name, dtype in facts["temporaries"])
+    else:
+        temporaries = tuple(_temporary(one) for one in schedule["temporaries"])
+    known = Explanation(
+        name=facts["name"],
+        backend=facts["backend"],
+        file=place["file"],
+        line=place["line"],
+        domain=domain,
+        threads=facts["threads"],
+        min_levels=facts["min_levels"],
+        fields=tuple(_field(one, dict(schedule["layout"]), facts["points"]) for one in facts["fields"]),
+        scalars=dict(facts["scalars"]),
+        externals={name: _value(value) for name, value in externals.items()},
+        contiguous=schedule["contiguous"],
+        vector_bytes=schedule["vector_bytes"],
+        nests=tuple(_nest(one) for one in schedule["nests"]),
+        temporaries=temporaries,
+        costs=_costs(facts, temporaries, domain is not None, bandwidth),
+        hints=(),
+    )
+    return dataclasses.replace(known, hints=hints(known))
+
+
+def _value(value: Any) -> str:
+    name = getattr(value, "__name__", None)
+    return name if isinstance(name, str) else repr(value)
+
+
+def _per_point(count: int, points: int) -> float:
+    value = count / points if points else 0.0
+    # Edges of a domain that is so large do not count.
+    return round(value, 4)
+
+
+def _reach(pairs: list[tuple[int, int]], axes: str = "IJK") -> Reach:
+    along = zip("IJK", pairs, strict=True)
+    return {axis: (lower, upper) for axis, (lower, upper) in along if axis in axes and (lower, upper) != (0, 0)}
+
+
+def _field(facts: Mapping[str, Any], layout: Mapping[str, str | None], points: int) -> FieldUse:
+    return FieldUse(
+        name=facts["name"],
+        dtype=facts["dtype"],
+        axes=facts["axes"],
+        data_dims=tuple(facts["data_dims"]),
+        access=facts["access"],
+        extent=_reach(facts["extent"], facts["axes"]),
+        contiguous=layout.get(facts["name"]),
+        bytes_read=_per_point(facts["bytes_read"], points),
+        bytes_written=_per_point(facts["bytes_written"], points),
+    )
+
+
+def _statement(facts: Mapping[str, Any]) -> Statement:
+    place = facts["place"] or {"file": None, "line": None}
+    return Statement(facts["text"], place["file"], place["line"], facts["function"])
+
+
+def _reason(facts: Mapping[str, Any]) -> Reason:
+    return Reason(facts["kind"], facts["text"], _statement(facts["statement"]))
+
+
+def _stage(facts: Mapping[str, Any]) -> Stage:
+    return Stage(
+        statements=tuple(_statement(one) for one in facts["statements"]),
+        levels=facts["levels"],
+        extent=_reach(facts["extent"]),
+        reads=tuple(facts["reads"]),
+        writes=tuple(facts["writes"]),
+        lanes=facts["lanes"],
+        apart=_reason(facts["apart"]) if facts["apart"] else None,
+        recomputed=round(facts["recomputed"], 3),
+        operations=dict(facts["operations"]),
+    )
+
+
+def _nest(facts: Mapping[str, Any]) -> Nest:
+    apart = facts["apart"]
+    return Nest(
+        kind=facts["kind"],
+        loops=tuple(Loop(one["axis"], one["role"], one["tile"], one["tiles"]) for one in facts["loops"]),
+        extent=_reach(facts["extent"]),
+        passes=tuple(
+            Pass(one["order"], one["levels"], tuple(_stage(stage) for stage in one["stages"]))
+            for one in facts["passes"]
+        ),
+        apart=(_reason(apart[0]), _reason(apart[1])) if apart else None,
+        by_level=_reason(facts["levels"]) if facts["levels"] else None,
+        scratch=facts["scratch"],
+        transposed=tuple((name, loads, stores) for name, loads, stores in facts["transposed"]),
+        streamed=facts["streamed"],
+        streams=facts["streams"],
+    )
+
+
+def _temporary(facts: Mapping[str, Any]) -> Temporary:
+    return Temporary(
+        name=facts["name"],
+        dtype=facts["dtype"],
+        axes=facts["axes"],
+        data_dims=tuple(facts["data_dims"]),
+        lives_in=facts["lives_in"],
+        kept=facts["kept"],
+        extent=_reach(facts["extent"]),
+        zeroed=facts["zeroed"],
+        why=facts["why"],
+        nests=tuple(facts["nests"]),
+        bytes_per_point=facts["bytes_per_point"],
+        bytes_per_thread=facts["bytes_per_thread"],
+        bytes=facts["bytes"],
+    )
+
+
+def _in_array(name: str, dtype: str) -> Temporary:
+    from numpy import dtype as numpy_dtype
+
+    return Temporary(
+        name=name,
+        dtype=dtype,
+        axes="IJK",
+        data_dims=(),
+        lives_in="array",
+        kept=None,
+        extent={},
+        zeroed=False,
+        why="this backend takes one statement after the other",
+        nests=(),
+        bytes_per_point=numpy_dtype(dtype).itemsize,
+        bytes_per_thread=0,
+        bytes=None,
+    )
+
+
+def _costs(
+    facts: Mapping[str, Any], temporaries: tuple[Temporary, ...], has_domain: bool, bandwidth: float | None
+) -> Costs:
+    points = facts["points"]
+    read = sum(field["bytes_read"] for field in facts["fields"])
+    written = sum(field["bytes_written"] for field in facts["fields"])
+    arrays = sum(one.bytes_per_point * max(2, len(one.nests)) for one in temporaries)
+    total = read + written
+    return Costs(
+        operations={name: _per_point(count, points) for name, count in facts["operations"] if count},
+        floating=_per_point(facts["floating"], points),
+        bytes_read=_per_point(read, points),
+        bytes_written=_per_point(written, points),
+        bytes_of_arrays=float(arrays),
+        intensity=round(facts["floating"] / total, 4) if total else None,
+        points=points if has_domain else None,
+        total_floating=facts["floating"] if has_domain else None,
+        total_bytes=total if has_domain else None,
+        seconds=total / bandwidth if has_domain and bandwidth else None,
+    )
