@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from fieldstone import __version__, set_num_threads
-from fieldstone.commands import cache
+from fieldstone.commands import cache, explain
 from fieldstone.errors import FieldstoneError
 
 WRONG_USE = 2
@@ -64,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--output", type=Path, metavar="DIR", help="folder for the results", default="fieldstone-demo")
     demo.set_defaults(run=_demo)
     cache.add(commands)
+    explain.add(commands)
     return parser
 
 

@@ -780,8 +780,6 @@ def test_forms_of_a_stencil() -> None:
     assert "out_field = in_field" in stencil.inspect("source")
     assert "out_field = in_field" in stencil.inspect("ir")
     assert "import numpy" in stencil.inspect("numpy")
-    with pytest.raises(errors.ArgumentValueError, match="exists once the stencil is compiled"):
-        stencil.inspect("llvm")
     stencil(A, np.zeros((6, 6, 6)))
     assert "define" in stencil.inspect("llvm")
     assert stencil.inspect("asm")

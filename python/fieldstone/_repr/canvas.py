@@ -33,10 +33,36 @@ class Canvas:
         self._corners += [(x - radius, y - radius), (x + radius, y + radius)]
         self._shapes.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" style="{style}"/>')
 
-    def text(self, at: Point, words: str, anchor: str = "middle", style: str = "") -> None:
+    def box(self, corner: Point, size: Point, radius: float, style: str) -> None:
+        """Draw a rectangle with round corners, by its upper left corner."""
+        (x, y), (width, height) = corner, size
+        self._corners += [corner, (x + width, y + height)]
+        self._shapes.append(
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="{radius}" style="{style}"/>'
+        )
+
+    def reserve(self) -> int:
+        """Keep a place behind what is drawn next; `fill` draws there."""
+        self._shapes.append("")
+        return len(self._shapes) - 1
+
+    def fill(self, place: int, corner: Point, size: Point, radius: float, style: str) -> None:
+        """Draw a rectangle with round corners at a place that was kept."""
+        self.box(corner, size, radius, style)
+        self._shapes[place] = self._shapes.pop()
+
+    def curve(self, start: Point, end: Point, style: str) -> None:
+        """Draw a curve that leaves one point and reaches another to the right or to the left."""
+        (x, y), (X, Y) = start, end
+        self._corners += [start, end]
+        middle = (x + X) / 2
+        bend = f"C{middle:.1f},{y:.1f} {middle:.1f},{Y:.1f} {X:.1f},{Y:.1f}"
+        self._shapes.append(f'<path d="M{x:.1f},{y:.1f} {bend}" style="fill:none;{style}"/>')
+
+    def text(self, at: Point, words: str, anchor: str = "middle", style: str = "", letter: float = _LETTER) -> None:
         """Write words whose line begins, ends or has its middle at a point."""
         x, y = at
-        width = _LETTER * len(words)
+        width = letter * len(words)
         left = x - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
         self._corners += [(left, y - _FONT), (left + width, y + 3)]
         self._shapes.append(

@@ -155,8 +155,8 @@ class Nest:
     Attributes
     ----------
     kind : str
-        ``"rows"``: tiles, in which every loop is a few rows ahead of those that read it. ``"columns"``: blocks of columns,
-        each swept through all its levels. ``"levels"``: level by level, with a barrier behind every loop.
+        ``"rows"``: tiles, in which every loop is a few rows ahead of those that read it. ``"columns"``: blocks of
+        columns, each swept through all its levels. ``"levels"``: level by level, with a barrier behind every loop.
     loops : tuple of Loop
         From the outermost to the innermost.
     extent : dict of str to (int, int)
@@ -202,7 +202,7 @@ class Temporary:
     Attributes
     ----------
     name : str
-        Its name; one that is assigned several values, or belongs to a function, has a mark behind it.
+        Its name; that of one with several values, or of a function's, has a mark behind it.
     dtype : str
         Its type.
     axes : str
@@ -210,8 +210,8 @@ class Temporary:
     data_dims : tuple of int
         Sizes of its data dimensions.
     lives_in : str
-        ``"register"``, ``"ring"`` (of rows of a tile), ``"column"`` (all levels of a block of columns), ``"window"`` (the
-        last levels of one), ``"array"`` (in memory, as large as the domain), or ``"unused"``.
+        ``"register"``, ``"ring"`` (of rows of a tile), ``"column"`` (all levels of a block of columns), ``"window"``
+        (the last levels of one), ``"array"`` (in memory, as large as the domain), or ``"unused"``.
     kept : int or None
         Rows of a ring, levels of a window.
     extent : dict of str to (int, int)
@@ -262,8 +262,8 @@ class FieldUse:
     contiguous : str or None
         The axis along which the elements of the array are adjacent.
     bytes_read, bytes_written : float
-        Bytes for each point of the domain, each element counted once. An element that the stencil assigns before it reads
-        it is not read from memory.
+        Bytes for each point of the domain, each element counted once. An element that the stencil assigns before it
+        reads it is not read from memory.
     """
 
     name: str

@@ -60,22 +60,22 @@ def _layouts(explanation: Explanation) -> Found:
     if apart:
         yield (
             "layout",
-            f"{_names(apart)} {_has(apart)} no axis along which elements are adjacent: an access moves a whole cache line "
-            f"for one element; pass contiguous arrays",
+            f"{_names(apart)} {_has(apart)} no axis along which elements are adjacent: an access moves a whole cache "
+            f"line for one element; pass contiguous arrays",
         )
     others = [field.name for field in used if field.contiguous not in (None, most) and most in field.axes]
     if others:
         yield (
             "layout",
-            f"{_names(others)} {_is(others)} not contiguous along {most} as most fields are: vectors of "
-            f"{'them are' if len(others) > 1 else 'it are'} put together element by element; allocate all arrays with one preset",
+            f"{_names(others)} {_is(others)} not contiguous along {most} as most fields are: vectors are put together "
+            f"element by element; allocate all arrays with one preset",
         )
     preset = _PRESET_AXIS.get(explanation.backend)
     if preset is not None and preset != most and any(preset in field.axes for field in used):
         yield (
             "layout",
-            f"most fields are contiguous along {most}, those of preset '{explanation.backend}' along {preset}: that is no "
-            f"slower for rows, but arrays that mix both are",
+            f"most fields are contiguous along {most}, those of preset '{explanation.backend}' along {preset}: arrays "
+            f"that mix both would be slow",
         )
 
 
@@ -92,8 +92,8 @@ def _by_level(explanation: Explanation) -> Found:
         if nest.by_level is not None:
             yield (
                 "level by level",
-                f"nest {number} goes level by level, with a barrier of all threads behind each of its loops on every level: "
-                f"{_where(nest.by_level.statement.line)}{nest.by_level.text}",
+                f"nest {number} goes level by level, with a barrier of all threads behind each of its loops on every "
+                f"level: {_where(nest.by_level.statement.line)}{nest.by_level.text}",
             )
 
 
@@ -109,8 +109,8 @@ def _arrays(explanation: Explanation) -> Found:
             moved = temporary.bytes_per_point * max(2, len(temporary.nests))
             yield (
                 "array",
-                f"temporary '{temporary.name}' is an array in memory, which moves at least {moved} more bytes per point: "
-                f"{temporary.why}",
+                f"temporary '{temporary.name}' is an array in memory, which moves at least {moved} more bytes per "
+                f"point: {temporary.why}",
             )
 
 
@@ -118,11 +118,12 @@ def _transposed(explanation: Explanation) -> Found:
     for number, nest in enumerate(explanation.nests):
         names = list(dict.fromkeys(name for name, _, _ in nest.transposed))
         if names:
+            back = " and back" if any(stores for _, _, stores in nest.transposed) else ""
             yield (
                 "transposed",
-                f"nest {number} sweeps along K, along which {_names(names)} {_is(names)} contiguous: blocks of columns are "
-                f"transposed into scratch memory{' and back' if any(out for _, _, out in nest.transposed) else ''}; arrays "
-                f"that are contiguous along I (preset 'cpu_ifirst') need none of that",
+                f"nest {number} sweeps along K, along which {_names(names)} {_is(names)} contiguous: blocks of columns "
+                f"are transposed into scratch memory{back}; arrays that are contiguous along I (preset 'cpu_ifirst') "
+                f"need none of that",
             )
 
 
@@ -135,8 +136,8 @@ def _several_nests(explanation: Explanation) -> Found:
     if again:
         yield (
             "several nests",
-            f"{_names(again)} {_is(again)} moved by more than one nest, and so more than once where the domain is larger than "
-            f"the caches",
+            f"{_names(again)} {_is(again)} moved by more than one nest, and so more than once where the domain is "
+            f"larger than the caches",
         )
 
 
@@ -146,8 +147,8 @@ def _recomputed(explanation: Explanation) -> Found:
         if worst is not None and worst.recomputed > _MUCH:
             yield (
                 "edges of tiles",
-                f"nest {number} computes {', '.join(worst.writes)} {worst.recomputed:.2f} times per point that is needed, "
-                f"since every tile computes its own edges",
+                f"nest {number} computes {', '.join(worst.writes)} {worst.recomputed:.2f} times per point that is needed: "
+                f"every tile computes its own edges",
             )
 
 
@@ -162,8 +163,8 @@ def _threads(explanation: Explanation) -> Found:
         if 0 < tiles < explanation.threads:
             yield (
                 "threads",
-                f"nest {number} has {tiles} tile{'' if tiles == 1 else 's'} for {explanation.threads} threads: the domain is "
-                f"too small for all of them",
+                f"nest {number} has {tiles} tile{'' if tiles == 1 else 's'} for {explanation.threads} threads: the "
+                f"domain is too small for all of them",
             )
 
 
@@ -172,8 +173,8 @@ def _functions(explanation: Explanation) -> Found:
     if count:
         yield (
             "functions",
-            f"{count:g} call{'' if count == 1 else 's'} per point of functions such as exp or pow, each of which takes as long "
-            f"as many multiplications; a value that does not change from call to call can be a field",
+            f"{count:g} call{'' if count == 1 else 's'} per point of functions such as exp or pow, each of which takes "
+            f"as long as many multiplications; a value that does not change from call to call can be a field",
         )
 
 
@@ -182,6 +183,6 @@ def _conversions(explanation: Explanation) -> Found:
     if count:
         yield (
             "conversions",
-            f"{count:g} conversion{'' if count == 1 else 's'} per point between types: lanes are those of the widest type of a "
-            f"loop; give fields and scalars one type",
+            f"{count:g} conversion{'' if count == 1 else 's'} per point between types: lanes are those of the widest "
+            f"type of a loop; give fields and scalars one type",
         )

@@ -333,8 +333,8 @@ class StencilObject(_core.Stencil):
     def compile(self, *args: Any, layout: str | Mapping[str, str] | None = None, **kwargs: Any) -> Self:
         """Compile ahead of the first call.
 
-        Code is made for one layout: for which axis the elements of each field are adjacent along. A call compiles what is
-        missing; after this one, calls with arrays of the same layout find it.
+        Code is made for one layout: the axis of each field along which its elements are adjacent. A call compiles what
+        is missing; after this one, calls with arrays of the same layout find it.
 
         Parameters
         ----------
@@ -342,8 +342,8 @@ class StencilObject(_core.Stencil):
             Arguments as in a call, of which any can be left out: only layouts matter. Without arrays, code is made for
             those of the backend's preset.
         layout : str or mapping, optional
-            For arrays that are not given: a preset (``"cpu_ifirst"``, ``"C"``, …) or an axis (``"I"``, ``"J"``, ``"K"``)
-            along which they are contiguous, for all fields or by name. The default is the backend's preset.
+            For arrays that are not given: a preset (``"cpu_ifirst"``, ``"C"``, …) or an axis (``"I"``, ``"J"``,
+            ``"K"``) along which they are contiguous, for all fields or by name. The default is the backend's preset.
 
         Returns
         -------
@@ -380,9 +380,9 @@ class StencilObject(_core.Stencil):
         Parameters
         ----------
         *args, **kwargs
-            Arguments as in a call, with ``domain`` and ``origin``, any of which can be left out. With all fields, or with
-            ``domain``, what is explained is a call; without, what is done for each point of a domain so large that its
-            edges do not count.
+            Arguments as in a call, with ``domain`` and ``origin``, any of which can be left out. With all fields, or
+            with ``domain``, what is explained is a call; without, what is done for each point of a domain so large that
+            its edges do not count.
         layout : str or mapping, optional
             As in :meth:`compile`. Without it and without arrays: the layout that was compiled last, else that of the
             backend's preset.
@@ -421,8 +421,8 @@ class StencilObject(_core.Stencil):
         ----------
         form : str
             ``"source"`` is the text of the definition, ``"ir"`` what it means with every type and extent, ``"numpy"``
-            the same as NumPy. ``"schedule"``, ``"llvm"`` and ``"asm"`` are there for each layout it was compiled for, by
-            calls or by :meth:`compile`; before, for that of the backend's preset.
+            the same as NumPy. ``"schedule"``, ``"llvm"`` and ``"asm"`` show each layout it was compiled for, by calls
+            or by :meth:`compile`; before, that of the backend's preset.
 
         Returns
         -------
