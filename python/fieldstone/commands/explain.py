@@ -39,11 +39,11 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         "explain",
         help="say what a stencil does, how it is computed, and what that costs",
         description=(
-            "Imports a file and explains a stencil of it: fields, loops and what they share, temporaries and where they "
+            "Imports a file and explains a stencil of it: fields, loops and what they share, where temporaries "
             "live, bytes and operations per point. Without a name it lists the stencils of the file."
         ),
     )
-    explain.add_argument("stencil", metavar="FILE[:STENCIL]", help="a Python file, and the name of a stencil in it")
+    explain.add_argument("stencil", metavar="FILE[:STENCIL]", help="a Python file, and a stencil in it")
     explain.add_argument("--backend", metavar="B", help="backend (default: the stencil's, or cpu_ifirst)")
     explain.add_argument("--domain", type=_domain, metavar="I,J,K", help="explain a call on so many points")
     explain.add_argument("--layout", metavar="L", help="preset or axis that arrays are contiguous along")

@@ -147,7 +147,7 @@ def _recomputed(explanation: Explanation) -> Found:
         if worst is not None and worst.recomputed > _MUCH:
             yield (
                 "edges of tiles",
-                f"nest {number} computes {', '.join(worst.writes)} {worst.recomputed:.2f} times per point that is needed: "
+                f"nest {number} computes {', '.join(worst.writes)} {worst.recomputed:.2f} times per point needed: "
                 f"every tile computes its own edges",
             )
 
