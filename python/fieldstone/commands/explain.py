@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import ast
+import dataclasses
 import difflib
 import importlib.util
 import sys
 import traceback
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -57,7 +57,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="value of an external, for a definition that is no stencil yet; can be repeated",
+        help="value of an external; can be repeated",
     )
     explain.add_argument(
         "--form", choices=(*_EXPLAINED, *_INSPECTED), default="text", help="what to show (default: %(default)s)"
@@ -185,7 +185,9 @@ def _is_stencil(value: Any) -> bool:
 
 
 def _is_lazy(value: Any) -> bool:
-    return hasattr(type(value), "implementation") and hasattr(type(value), "backend")
+    from fieldstone.gtscript.lazy_stencil import LazyStencil
+
+    return isinstance(value, LazyStencil)
 
 
 def _is_definition(value: Any, module: ModuleType) -> bool:
@@ -229,25 +231,20 @@ def _found(path: Path, module: ModuleType, name: str) -> Any:
 
 
 def _compiled(value: Any, options: argparse.Namespace) -> Any:
-    """Give a stencil: the object itself, what a lazy one becomes, or what a definition is compiled to."""
+    """Give a stencil: the object itself, or one made of the same function for what was asked for."""
     from fieldstone import gtscript
 
     externals = dict(options.externals)
-    if _is_lazy(value) and not _is_stencil(value):
-        value = value.implementation
-    if _is_stencil(value) and externals:
-        raise _WrongUseError("--externals is for definitions; this is a stencil, whose externals are fixed")
-    if _is_stencil(value) and options.backend in (None, value.backend):
-        return value
-    if _is_stencil(value):
-        return type(value)(value.definition, options.backend, constants=value.constants)
-    if not isinstance(value, FunctionType):
-        raise _WrongUseError(
-            f"{options.stencil.rpartition(':')[2]!r} is no stencil and no function, but {type(value).__name__}"
-        )
-    with warnings.catch_warnings():
-        warnings.simplefilter("default")
+    if isinstance(value, FunctionType):
         return gtscript.stencil(options.backend or "cpu_ifirst", value, externals=externals)
+    if not (_is_stencil(value) or _is_lazy(value)):
+        name = options.stencil.rpartition(":")[2]
+        raise _WrongUseError(f"{name!r} is no stencil and no function, but of type {type(value).__name__!r}")
+    if options.backend is not None or externals:
+        recipe = value.recipe
+        known = {**(recipe.externals or {}), **externals}
+        return dataclasses.replace(recipe, backend=options.backend or recipe.backend, externals=known).build()
+    return value.implementation if _is_lazy(value) else value
 
 
 def _write(shown: str, output: Path | None) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .cache_options import cache_options
 from .recipe import Recipe
 from .stencil import checked_backend
 from .stencil_object import FieldInfo, StencilObject
+
+if TYPE_CHECKING:
+    from .explanation import Explanation
 
 __all__ = ["BackendName", "LazyStencil", "lazy_stencil"]
 
@@ -87,6 +90,18 @@ class LazyStencil:
     def freeze(self, *, origin: Any, domain: Any) -> _core.FrozenStencil:
         """Fix origin and domain of the stencil, compiled by now."""
         return self.implementation.freeze(origin=origin, domain=domain)
+
+    def compile(self, *args: Any, **kwargs: Any) -> StencilObject:
+        """Compile the stencil ahead of its first call; see :meth:`StencilObject.compile`."""
+        return self.implementation.compile(*args, **kwargs)
+
+    def inspect(self, form: str) -> str:
+        """Show what the stencil becomes; see :meth:`StencilObject.inspect`."""
+        return self.implementation.inspect(form)
+
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+        """Explain the stencil; see :meth:`StencilObject.explain`."""
+        return self.implementation.explain(*args, **kwargs)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Say how to make it again; elsewhere it is compiled at once."""

@@ -16,8 +16,6 @@ from fieldstone.errors import ArgumentTypeError, ArgumentValueError, DimensionsE
 
 if TYPE_CHECKING:
     from .explanation import Explanation
-
-if TYPE_CHECKING:
     from .recipe import Recipe
 
 __all__ = ["AccessKind", "Boundary", "DomainInfo", "FieldInfo", "ParameterInfo", "StencilObject"]
@@ -412,7 +410,8 @@ class StencilObject(_core.Stencil):
         if layout is None and not args and not any(name in kwargs for name in parameters):
             places = self._layouts()[-1]
         facts = self._explain(places, domain, threads)
-        return explanation(facts, domain=domain, externals=self._constants, bandwidth=bandwidth)
+        points = None if domain is None else (domain[0], domain[1], domain[2])
+        return explanation(facts, domain=points, externals=self._constants, bandwidth=bandwidth)
 
     def inspect(self, form: str) -> str:
         """Show what the stencil becomes on its way to the machine.

@@ -49,7 +49,7 @@ impl Points {
 }
 
 /// A domain so large that its edges do not count.
-pub const LARGE: [usize; 3] = [1 << 20; 3];
+pub const LARGE: [usize; 3] = [1 << 28; 3];
 
 /// A statement, however deep inside others, and the points it is computed at.
 #[derive(Clone, Copy, Debug)]

@@ -3,6 +3,7 @@
 use fieldstone_codegen::llvm::widest;
 use fieldstone_codegen::tile::Tiles;
 use fieldstone_stencil::analysis::operations::{Operation, Operations};
+use fieldstone_stencil::analysis::points::LARGE;
 use fieldstone_stencil::ir::{Order, Target};
 use fieldstone_stencil::schedule::{ColumnNest, Nest, RowNest, Stage};
 use fieldstone_stencil::visit::Accesses;
@@ -150,7 +151,7 @@ impl Explained<'_> {
         let roles = nest.roles;
         let is_cut = |axis: Axis| {
             // A tile that is as long as the largest of domains has no length of its own.
-            tiles.size[axis.index()] < 1 << 19
+            tiles.size[axis.index()] < LARGE[0] / 2
         };
         vec![
             self.tile(roles.slide, "slide", tiles, is_cut(roles.slide)),
