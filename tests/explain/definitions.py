@@ -74,7 +74,7 @@ def mixed(a: Field[np.float32], out: Field[float], *, scale: float = 1.0):
 
 def masked(a: Field[float], out: Field[float]):
     with computation(PARALLEL), interval(...):
-        if a < 0.0:
+        if a < 0.0:  # noqa: SIM108
             out = -a
         else:
             out = sqrt(a)

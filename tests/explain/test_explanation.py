@@ -164,7 +164,7 @@ def test_level_by_level() -> None:
     assert nest.by_level is not None
     assert nest.by_level.text == "it reads `t[1, 0, 0]`, another column of what the nest writes"
     assert lives_in(explained)["t"] == "array"
-    assert [hint.kind for hint in explained.hints][0] == "level by level"
+    assert explained.hints[0].kind == "level by level"
 
 
 def test_backends_that_fuse_nothing() -> None:
