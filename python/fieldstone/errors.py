@@ -43,7 +43,7 @@ class GTScriptSymbolError(GTScriptSyntaxError):
     """A name is unknown, or is used as something it is not."""
 
 
-class GTScriptDefinitionError(GTScriptSyntaxError):
+class GTScriptDefinitionError(GTScriptSyntaxError, ValueError):
     """The text is gtscript but has no meaning, such as a self-assignment with a horizontal offset in PARALLEL."""
 
 
@@ -51,7 +51,7 @@ class GTScriptValueError(GTScriptDefinitionError):
     """A default value or an annotation of a parameter cannot be what it is."""
 
 
-class GTScriptDataTypeError(GTScriptSyntaxError, TypeError):
+class GTScriptDataTypeError(GTScriptSyntaxError, TypeError, ValueError):
     """Types in a stencil do not fit."""
 
 

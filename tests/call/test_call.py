@@ -331,7 +331,7 @@ def scalars_definition(
 ):
     with computation(PARALLEL), interval(...):
         if flag:  # noqa: SIM108
-            out = i8 + u16 + i64 + f32 + f64
+            out = i8 + u16 + i64 + f64 + f32
         else:
             out = -1.0
 
@@ -341,7 +341,7 @@ def test_scalars_of_every_kind(compiled: Stencils, backend: str) -> None:
     out = np.zeros((2, 2, 2))
     stencil = compiled(scalars_definition, backend)
     stencil(out, -3, 60000, -(10**12), 0.1, True, 0.25)
-    assert (out == float(-3 + 60000 - 10**12) + float(np.float32(0.1)) + 0.25).all()
+    assert (out == float(-3 + 60000 - 10**12) + 0.25 + float(np.float32(0.1))).all()
     stencil(out, np.int64(-3), np.uint8(7), 0, np.float64(2), np.bool_(False), 1)
     assert (out == -1).all()
 

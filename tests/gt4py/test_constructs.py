@@ -17,7 +17,7 @@ with fieldstone.gt4py.installed():
     from . import constructs
 
 BACKENDS = ["debug", "numpy", "gt:cpu_kfirst", "gt:cpu_ifirst", "dace:cpu"]
-RECORDED = recorded.read()
+RECORDED = recorded.read("constructs")
 NOT_YET = {"table", "table_at_a_computed_index"}
 GT4PY = os.environ.get("FIELDSTONE_GT4PY_PYTHON")
 
@@ -53,6 +53,6 @@ def test_all_constructs_are_recorded() -> None:
 @pytest.mark.skipif(GT4PY is None, reason="FIELDSTONE_GT4PY_PYTHON names no interpreter that has GT4Py")
 def test_what_is_recorded_is_what_gt4py_gives() -> None:
     assert GT4PY is not None
-    for name, result in recorded.ask_both(GT4PY).items():
+    for name, result in recorded.ask_both("constructs", GT4PY).items():
         for field, values in result.items():
             np.testing.assert_array_equal(values.ravel(), RECORDED[f"{name}.{field}"], err_msg=f"{name}.{field}")

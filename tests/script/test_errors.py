@@ -68,7 +68,7 @@ def test_all_errors_are_reported_at_once_with_the_calls_that_led_there():
             while out > 0.0:
                 out = -out
 
-    with pytest.raises(errors.GTScriptSymbolError) as caught:
+    with pytest.raises(errors.GTScriptSyntaxError) as caught:
         define(definition)
     found = caught.value.diagnostics
     assert [entry["code"] for entry in found] == ["FS0111", "FS0501", "FS0101", "FS0204"]
@@ -197,7 +197,7 @@ def external(out: Field[float]):
     ],
 )
 def test_objects_that_mean_nothing(definition: Any, words: str):
-    with pytest.raises(errors.GTScriptSymbolError) as caught:
+    with pytest.raises(errors.GTScriptSyntaxError) as caught:
         define(definition)
     assert words in str(caught.value)
 
@@ -214,7 +214,7 @@ def test_objects_that_mean_nothing(definition: Any, words: str):
     ],
 )
 def test_externals_that_mean_nothing(given: Any, words: str):
-    with pytest.raises(errors.GTScriptSymbolError) as caught:
+    with pytest.raises(errors.GTScriptSyntaxError) as caught:
         define(external, externals={"wrong": given})
     assert words in str(caught.value)
 

@@ -521,6 +521,7 @@ fn exception(py: Python<'_>, diagnostics: &Diagnostics) -> PyErr {
         Some(Category::Syntax) => "GTScriptSyntaxError",
         Some(Category::Symbol) => "GTScriptSymbolError",
         Some(Category::DataType) => "GTScriptDataTypeError",
+        Some(Category::Value) => "GTScriptValueError",
         Some(Category::Assertion) => "GTScriptAssertionError",
         Some(Category::Unsupported) => "GTScriptUnsupportedError",
         Some(Category::Definition) | None => "GTScriptDefinitionError",

@@ -47,8 +47,6 @@ rules! {
         INTERVAL = 7;
         /// Something stands left of `=` that cannot be assigned to.
         TARGET = 8;
-        /// A kind of parameter that stencils and functions do not have, such as `*args`.
-        PARAMETER = 9;
         /// A `return` in a stencil, or one that is not the last statement of a function.
         RETURN = 10;
         /// An import other than `from __externals__ import …`.
@@ -59,32 +57,30 @@ rules! {
     Symbol {
         /// A name that is not defined.
         UNDEFINED_NAME = 101;
-        /// A namespace does not have the attribute.
-        UNDEFINED_ATTRIBUTE = 102;
-        /// `from __externals__ import` of a name that `externals=` does not have.
-        UNDEFINED_EXTERNAL = 103;
         /// A temporary is read before it is assigned.
         READ_BEFORE_ASSIGNED = 104;
         /// Assignment to a scalar parameter, an external, a function or a word of the language.
         ASSIGNED_CONSTANT = 105;
         /// A name is used as something it is not.
         WRONG_KIND = 106;
-        /// A name stands for an object that means nothing in a stencil.
-        UNSUPPORTED_OBJECT = 107;
         /// A function calls itself.
         RECURSION = 108;
         /// The arguments of a call do not fit the function.
         ARGUMENTS = 109;
         /// A function ends without `return`.
         MISSING_RETURN = 110;
-        /// A parameter has no annotation.
-        MISSING_ANNOTATION = 111;
-        /// An annotation means nothing.
-        ANNOTATION = 112;
-        /// A parameter cannot have the default value it is given.
-        DEFAULT = 113;
     }
     Definition {
+        /// A kind of parameter that stencils and functions do not have, such as `*args`.
+        PARAMETER = 9;
+        /// A namespace does not have the attribute.
+        UNDEFINED_ATTRIBUTE = 102;
+        /// `from __externals__ import` of a name that `externals=` does not have.
+        UNDEFINED_EXTERNAL = 103;
+        /// A name stands for an object that means nothing in a stencil.
+        UNSUPPORTED_OBJECT = 107;
+        /// A parameter has no annotation.
+        MISSING_ANNOTATION = 111;
         /// A field is read at a K offset and written in the same parallel computation.
         PARALLEL_K_RACE = 201;
         /// The intervals of a computation are not in the order in which they run.
@@ -115,6 +111,12 @@ rules! {
         CONSTANT_CONDITION = 424;
         /// Warning: a comment or option that silences no warning there is.
         SILENCER = 425;
+    }
+    Value {
+        /// An annotation means nothing.
+        ANNOTATION = 112;
+        /// A parameter cannot have the default value it is given.
+        DEFAULT = 113;
     }
     Assertion {
         /// The condition of a `compile_assert` does not hold.

@@ -36,6 +36,8 @@ pub enum Category {
     Definition,
     /// Types that do not fit.
     DataType,
+    /// An annotation or a default value of a parameter that cannot be one.
+    Value,
     /// A condition that the definition itself states, with `compile_assert`, does not hold.
     Assertion,
     /// A part of the language that fieldstone does not have yet.

@@ -101,7 +101,8 @@ class DType(Argument):
 class LayoutMap(Argument):
     """Layout: ``Field[float, LayoutMap[(0, 2, 1)]]``.
 
-    A permutation of the axes, or a callable that gives one for a number of axes. Entry 0 belongs to the axis with the largest stride.
+    A permutation of the axes, or a callable that gives one for a number of axes. Entry 0 belongs to the axis with the
+    largest stride.
     """
 
 

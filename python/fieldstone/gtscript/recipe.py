@@ -106,6 +106,18 @@ class Recipe:
             raise ArgumentTypeError("a stencil is made of a function, and there is none")
         return function
 
+    @property
+    def runs_on(self) -> str:
+        """Name of the backend that executes it."""
+        return self.backend
+
+    @property
+    def base(self) -> type[StencilObject]:
+        """The class of which its own is a subclass."""
+        from .stencil_object import StencilObject
+
+        return StencilObject
+
     def define(self) -> _core.Definition:
         """Compile the text as far as no backend is needed."""
         from .stencil import define
@@ -123,15 +135,13 @@ class Recipe:
 
     def build(self) -> StencilObject:
         """Make the stencil."""
-        from .stencil_object import StencilObject
-
         times = dict.fromkeys(BUILD_TIMES, 0.0)
         start = time.perf_counter()
         compiled = self.define()
         times["parse_time"] = time.perf_counter() - start
         start = time.perf_counter()
-        kind = self._class(StencilObject, compiled)
-        made = kind(compiled, self.backend, self.options, constants=self.externals, recipe=self)
+        kind = self._class(self.base, compiled)
+        made = kind(compiled, self.runs_on, self.options, constants=self.externals, recipe=self)
         times["module_time"] = time.perf_counter() - start
         if self.build_info is not None:
             self.build_info.update(times)
@@ -176,7 +186,7 @@ class Recipe:
             for entry in fields(self)
             if entry.name not in ("function", "build_info", "namespace")
         }
-        return again, (*place, keywords)
+        return again, (*place, keywords, type(self))
 
     def _lost(self, reason: str) -> str:
         function = self._function
@@ -194,7 +204,7 @@ def _find(module: str, qualified_name: str) -> Any:
     return found
 
 
-def again(module: str, qualified_name: str, keywords: dict[str, Any]) -> Any:
+def again(module: str, qualified_name: str, keywords: dict[str, Any], kind: type[Recipe] = Recipe) -> Any:
     """Make a stencil again, or find it where it is defined.
 
     Parameters
@@ -203,9 +213,11 @@ def again(module: str, qualified_name: str, keywords: dict[str, Any]) -> Any:
         Where the function is, or the stencil that was made of it.
     keywords : dict
         What else a `Recipe` is.
+    kind : type of Recipe
+        Whose recipe it is.
     """
     found = _find(module, qualified_name)
-    recipe = Recipe(**keywords).with_definition(found)
+    recipe = kind(**keywords).with_definition(found)
     known = getattr(found, "recipe", None)
     same = known is not None and all(
         getattr(known, entry.name) == getattr(recipe, entry.name)

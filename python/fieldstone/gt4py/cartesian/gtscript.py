@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import sys
 import warnings
-from builtins import abs, bool, int, max, min, round  # noqa: UP029 - names of gtscript as well
+from builtins import abs, bool, float, int, max, min, round  # noqa: UP029 - names of gtscript as well
 from collections.abc import Mapping
-from functools import partial
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from fieldstone import gtscript as _gtscript
+from fieldstone.errors import ArgumentValueError
 from fieldstone.gtscript import (
     __INLINED,
     BACKWARD,
@@ -71,11 +70,11 @@ from fieldstone.gtscript import (
     tanh,
     trunc,
 )
-from fieldstone.gtscript.stencil import define
+from fieldstone.gtscript.cache_options import cache_options
+from fieldstone.gtscript.recipe import Recipe as _Recipe
 
 from . import backend as backends
-from . import definitions
-from .definitions import BuildOptions
+from . import config, definitions
 from .lazy_stencil import LazyStencil
 from .stencil_object import StencilObject
 
@@ -101,6 +100,7 @@ __all__ = [
     "asinh",
     "atan",
     "atanh",
+    "bool",
     "cbrt",
     "ceil",
     "compile_assert",
@@ -110,12 +110,14 @@ __all__ = [
     "erf",
     "erfc",
     "exp",
+    "float",
     "float32",
     "float64",
     "floor",
     "function",
     "gamma",
     "horizontal",
+    "int",
     "int32",
     "int64",
     "interval",
@@ -141,7 +143,6 @@ __all__ = [
 ]
 
 __gtscript__ = __externals__
-_TIMES = ("parse_time", "module_time", "codegen_time", "build_time", "load_time")
 
 
 def stencil(
@@ -171,7 +172,8 @@ def stencil(
     build_info : dict, optional
         Filled with times.
     dtypes : mapping, optional
-        Types by the name, or by the type, that annotations use for them.
+        Types by the name that annotations use for them. Those by a type, ``float`` or ``int``, are what literals and
+        temporaries are of.
     externals : mapping, optional
         Values that the text imports from ``__externals__``.
     format_source : bool, optional
@@ -188,105 +190,150 @@ def stencil(
         Bits of literals.
     **kwargs
         Options of GT4Py's backends, which have no effect. One that GT4Py does not know gets a warning, as there.
+        fieldstone's own options, such as ``threads``, have theirs.
 
     Returns
     -------
     StencilObject
         What is called with fields and scalars.
     """
-    _check_kinds(build_info, dtypes, externals, cache_settings, name)
-    caller = sys._getframe(1)
-    options = BuildOptions(
-        name=name.rpartition(".")[2] if name else "",
-        module=(name.rpartition(".")[0] if name else "") or str(caller.f_globals.get("__name__", "")),
-        format_source=format_source,
-        backend_opts={key: value for key, value in kwargs.items() if not key.startswith("_")},
+    recipe = _recipe(
+        backend,
         build_info=build_info,
-        rebuild=rebuild,
-        raise_if_not_cached=raise_if_not_cached,
-        cache_settings=cache_settings or {},
-        literal_int_precision=literal_int_precision,
-        literal_float_precision=literal_float_precision,
+        dtypes=dtypes,
+        externals=externals,
+        format_source=format_source,
+        name=name,
+        cache=(rebuild, raise_if_not_cached, cache_settings),
+        precisions=(literal_int_precision, literal_float_precision),
+        options=kwargs,
+        namespace=sys._getframe(1).f_locals,
     )
-    make = partial(
-        _make, backend=backend, options=options, dtypes=dtypes, externals=externals, namespace=caller.f_locals
-    )
-    return make if definition is None else make(definition)
+    return recipe.of if definition is None else recipe.of(definition)
 
 
 def lazy_stencil(
     backend: str | None = None,
     definition: Any = None,
     *,
+    build_info: dict[str, Any] | None = None,
+    dtypes: Mapping[Any, Any] | None = None,
+    externals: Mapping[str, Any] | None = None,
+    format_source: bool = True,
+    name: str | None = None,
+    rebuild: bool = False,
+    cache_settings: dict[str, Any] | None = None,
+    raise_if_not_cached: bool = False,
+    literal_int_precision: int = definitions.LITERAL_INT_PRECISION,
+    literal_float_precision: int = definitions.LITERAL_FLOAT_PRECISION,
     eager: bool = False,
     check_syntax: bool = True,
-    **parameters: Any,
+    **kwargs: Any,
 ) -> Any:
     """Make a stencil that is compiled on its first use.
 
     Parameters
     ----------
-    backend, definition, **parameters
+    backend, definition, build_info, dtypes, externals, format_source, name, rebuild, cache_settings
+        As for `stencil`.
+    raise_if_not_cached, literal_int_precision, literal_float_precision, **kwargs
         As for `stencil`.
     eager : bool, optional
         Whether to return the stencil itself.
     check_syntax : bool, optional
         Whether to find what is wrong with the definition at once.
-    """
-    caller = sys._getframe(1)
-    parameters.setdefault("name", None)
-    chosen = backend if backend is not None else "numpy"
 
-    def decorate(function: Any) -> Any:
-        module = str(caller.f_globals.get("__name__", ""))
-        name = parameters["name"] or f"{module}.{_plain(function).__name__}"
-        lazy = LazyStencil(partial(stencil, chosen, function, **(parameters | {"name": name})), chosen)
+    Returns
+    -------
+    LazyStencil or StencilObject
+        What is called with fields and scalars.
+    """
+    recipe = _recipe(
+        backend if backend is not None else "numpy",
+        build_info=build_info,
+        dtypes=dtypes,
+        externals=externals,
+        format_source=format_source,
+        name=name,
+        cache=(rebuild, raise_if_not_cached, cache_settings),
+        precisions=(literal_int_precision, literal_float_precision),
+        options=kwargs,
+        namespace=sys._getframe(1).f_locals,
+    )
+
+    def make(function: Any) -> Any:
+        lazy = LazyStencil(recipe.with_definition(function))
         if eager:
             return lazy.implementation
         if check_syntax:
             lazy.check_syntax()
         return lazy
 
-    return decorate if definition is None else decorate(definition)
+    return make if definition is None else make(definition)
 
 
-def _make(
-    definition: Any,
-    *,
+class Recipe(_Recipe):
+    """What a stencil is made of, with GT4Py's name of the backend."""
+
+    @property
+    def runs_on(self) -> str:
+        """Name of fieldstone's backend that executes it."""
+        return backends.from_name(self.backend).fieldstone_name
+
+    @property
+    def base(self) -> type[StencilObject]:
+        """The class of which its own is a subclass."""
+        return StencilObject
+
+
+def _recipe(
     backend: str,
-    options: BuildOptions,
+    *,
+    build_info: dict[str, Any] | None,
     dtypes: Mapping[Any, Any] | None,
     externals: Mapping[str, Any] | None,
+    format_source: bool,
+    name: str | None,
+    cache: tuple[bool, bool, dict[str, Any] | None],
+    precisions: tuple[int, int],
+    options: Mapping[str, Any],
     namespace: Mapping[str, Any],
-) -> StencilObject:
-    chosen = backends.from_name(backend)
-    function = _plain(definition)
-    options.name = options.name or function.__name__
-    unknown = [name for name in options.backend_opts if name not in chosen.options and name not in _OWN_OPTIONS]
-    if unknown:
-        warnings.warn(
-            f"backend {backend!r} of stencil {options.name!r} has no option(s) {', '.join(unknown)}",
-            RuntimeWarning,
-            stacklevel=3,
-        )
+) -> Recipe:
+    """Check keywords, and say what they mean here."""
+    backends.from_name(backend)
+    mappings = {"build_info": build_info, "dtypes": dtypes, "externals": externals, "cache_settings": cache[2]}
+    for keyword, value in mappings.items():
+        if value is not None and not isinstance(value, Mapping):
+            raise ArgumentValueError(f"{keyword} is a dictionary, not {value!r}")
+    if name is not None and not isinstance(name, str):
+        raise ArgumentValueError(f"name is a string, not {name!r}")
     by_type = {key: value for key, value in (dtypes or {}).items() if isinstance(key, type)}
-    compiled = define(
-        function,
-        name=options.name,
-        externals=externals,
+    rebuild, raise_if_not_cached, settings = cache
+    return Recipe(
+        backend=backend,
+        build_info=build_info,
         dtypes={key: value for key, value in (dtypes or {}).items() if key not in by_type},
-        literal_int_precision=_precision(by_type.get(int), options.literal_int_precision),
-        literal_float_precision=_precision(by_type.get(float), options.literal_float_precision),
+        externals=dict(externals or {}),
+        format_source=format_source,
+        name=name or None,
+        options={
+            **cache_options(rebuild, raise_if_not_cached, config.chosen_cache(settings)),
+            **_own_options(backend, options),
+        },
+        literal_int_precision=_precision(by_type.get(int), precisions[0]),
+        literal_float_precision=_precision(by_type.get(float), precisions[1]),
         namespace=namespace,
     )
-    own = {name: value for name, value in options.backend_opts.items() if name in _OWN_OPTIONS}
-    made = StencilObject(compiled, chosen.fieldstone_name, {"rebuild": options.rebuild, **own}, constants=externals)
-    made.definition_func = function
-    made._build = options
-    made._gt4py_backend = backend
-    if options.build_info is not None:
-        options.build_info.update(dict.fromkeys(_TIMES, 0.0))
-    return made
+
+
+def _own_options(backend: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the options that mean something here, and warn of those that mean nothing in GT4Py either."""
+    own = {name: value for name, value in options.items() if name in _OWN_OPTIONS}
+    known = {*own, *backends.from_name(backend).options}
+    unknown = [name for name in options if name not in known and not name.startswith("_")]
+    if unknown:
+        warnings.warn(f"backend {backend!r} has no option(s) {', '.join(unknown)}", RuntimeWarning, stacklevel=4)
+    return own
 
 
 _OWN_OPTIONS = ("threads", "dims")
@@ -295,26 +342,6 @@ _OWN_OPTIONS = ("threads", "dims")
 def _precision(replacement: Any, otherwise: int) -> int:
     """Bits of literals; where ``dtypes`` replaces ``float`` or ``int``, GT4Py means literals and temporaries only."""
     return otherwise if replacement is None else 8 * np.dtype(replacement).itemsize
-
-
-def _plain(definition: Any) -> FunctionType | Any:
-    """Give the function of what can stand for one: a stencil, or an object that is called."""
-    if isinstance(definition, FunctionType):
-        return definition
-    if hasattr(definition, "definition_func"):
-        return definition.definition_func
-    if callable(definition):
-        return definition.__call__
-    return definition
-
-
-def _check_kinds(build_info: Any, dtypes: Any, externals: Any, cache_settings: Any, name: Any) -> None:
-    mappings = {"build_info": build_info, "dtypes": dtypes, "externals": externals, "cache_settings": cache_settings}
-    for argument, value in mappings.items():
-        if value is not None and not isinstance(value, Mapping):
-            raise ValueError(f"{argument} is a dictionary, not {value!r}")
-    if name is not None and not isinstance(name, str):
-        raise ValueError(f"name is a string, not {name!r}")
 
 
 def __getattr__(name: str) -> Any:

@@ -6,6 +6,8 @@ import enum
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Self, SupportsIndex
 
+from fieldstone.gtscript.stencil_object import Boundary
+
 __all__ = ["Boundary", "CartesianSpace", "Index", "Shape"]
 
 
@@ -105,37 +107,3 @@ class Shape(Index):
 
     __slots__ = ()
     _missing = 1
-
-
-class Boundary(tuple[tuple[int, int], ...]):
-    """How many points before and after the domain, along each axis."""
-
-    __slots__ = ()
-
-    def __new__(cls, ranges: Iterable[tuple[int, int]] | tuple[int, int], *more: tuple[int, int]) -> Self:
-        """Take the pairs, in a sequence or one by one."""
-        pairs: Iterable[Any] = (ranges, *more) if more else ranges
-        return super().__new__(cls, [tuple(pair) for pair in pairs])
-
-    @classmethod
-    def zeros(cls, ndims: int = 3) -> Self:
-        """Give zeros."""
-        return cls([(0, 0)] * ndims)
-
-    @property
-    def lower_indices(self) -> Index:
-        """Points before the domain."""
-        return Index([lower for lower, _ in self])
-
-    @property
-    def upper_indices(self) -> Index:
-        """Points after the domain."""
-        return Index([upper for _, upper in self])
-
-    @property
-    def frame_size(self) -> Index:
-        """Points before and after the domain together."""
-        return self.lower_indices + self.upper_indices
-
-    def __repr__(self) -> str:
-        return f"Boundary({super().__repr__()})"

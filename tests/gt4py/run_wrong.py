@@ -1,0 +1,25 @@
+"""Give the classes of exceptions on whatever ``gt4py`` there is: ``run_wrong.py BACKEND``, as JSON by name."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from pathlib import Path
+
+
+def main(backend: str) -> None:
+    """Write name of the class and message of each refusal."""
+    sys.path.insert(0, str(Path(__file__).parent))
+    import wrong
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = {name: wrong.refusal(name, backend) for name in wrong.WRONG}
+    json.dump(
+        {name: [type(error).__name__, str(error)] if error else None for name, error in found.items()}, sys.stdout
+    )
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
