@@ -116,7 +116,35 @@ class AliasError(ArgumentValueError):
 
 
 class ExecutionError(FieldstoneError, RuntimeError):
-    """A run found an error in the stencil, such as the read of a temporary that was never written."""
+    """A run found an error in the stencil or in its arguments.
+
+    Attributes
+    ----------
+    diagnostics : list of dict
+        The facts, as those of `GTScriptError.diagnostics`.
+    index : tuple of int, optional
+        Where in the grid, along I, J, K; the domain starts at 0.
+    """
+
+    diagnostics: list[dict[str, object]]
+    index: tuple[int, int, int] | None
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)
+        self.diagnostics = []
+        self.index = None
+
+
+class OutOfBoundsError(ExecutionError, IndexError):
+    """A field is accessed outside of its array; found by the backend ``debug``."""
+
+
+class UninitialisedError(ExecutionError):
+    """A temporary is read at a point where nothing was assigned; found by the backend ``debug``."""
+
+
+class NaNError(ExecutionError, FloatingPointError):
+    """A value is the first that is no number; found by the backend ``debug`` with ``check_nan=True``."""
 
 
 class DeviceError(FieldstoneError, RuntimeError):

@@ -408,7 +408,7 @@ def branch_definition(inp: Field[F64], out: Field[F64]):
 
 def test_the_protocol_when_the_run_fails(compiled: Stencils) -> None:
     log: list[str] = []
-    with pytest.raises(errors.ExecutionError, match="'value' is read"):
+    with pytest.raises(errors.ExecutionError, match="`value` is read"):
         compiled(branch_definition)(Told("a", log), Told("b", log))
     # It may have written something before it failed.
     assert log == ALL_OF_IT
@@ -416,7 +416,7 @@ def test_the_protocol_when_the_run_fails(compiled: Stencils) -> None:
 
 def test_what_fails_after_a_failure_is_noted_on_it(compiled: Stencils) -> None:
     log: list[str] = []
-    with pytest.raises(errors.ExecutionError, match="'value' is read") as caught:
+    with pytest.raises(errors.ExecutionError, match="`value` is read") as caught:
         compiled(branch_definition)(Told("a", log, "release"), Told("b", log, "touch"))
     assert log == ALL_OF_IT
     assert caught.value.__notes__ == [

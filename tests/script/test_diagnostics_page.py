@@ -27,8 +27,8 @@ EXAMPLES = {code: BLOCK.findall(text) for code, text in SECTIONS.items() if "```
 WITHOUT_EXAMPLE = {"FS0001", "FS0306", "FS0307", "FS0308", "FS0309", "FS0406", "FS0450", "FS0460"}
 
 
-def definition(code: str, number: int) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """The last function of an example, and the options it is compiled with."""
+def executed(code: str, number: int) -> dict[str, Any]:
+    """The names of the page's first block and of an example."""
     preamble = BLOCK.findall(TEXT)[0]
     block = EXAMPLES[code][number]
     file = f"<{code} {number}>"
@@ -36,6 +36,12 @@ def definition(code: str, number: int) -> tuple[Callable[..., Any], dict[str, An
     names: dict[str, Any] = {"__name__": "__main__"}
     exec(preamble, names)
     exec(compile(block, file, "exec"), names)
+    return names
+
+
+def definition(code: str, number: int) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """The last function of an example, and the options it is compiled with."""
+    names, block = executed(code, number), EXAMPLES[code][number]
     functions = [
         node.name for node in ast.parse(block).body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
@@ -47,6 +53,8 @@ def definition(code: str, number: int) -> tuple[Callable[..., Any], dict[str, An
 
 def found(code: str, number: int) -> set[str]:
     """The codes of the errors and warnings of an example."""
+    if code >= "FS06":
+        return found_by_run(code, number)
     function, options = definition(code, number)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -57,6 +65,16 @@ def found(code: str, number: int) -> set[str]:
     return {str(warning.message)[:6] for warning in caught if issubclass(warning.category, errors.StencilWarning)}
 
 
+def found_by_run(code: str, number: int) -> set[str]:
+    """The code of the error that an example, which calls its stencil, catches as `found`."""
+    error = executed(code, number).get("found")
+    if error is None:
+        return set()
+    assert isinstance(error, errors.ExecutionError)
+    assert error.index is not None
+    return {str(entry["code"]) for entry in error.diagnostics}
+
+
 @pytest.mark.parametrize("code", EXAMPLES)
 def test_the_first_example_is_wrong_and_the_second_right(code: str):
     assert len(EXAMPLES[code]) == 2
@@ -65,7 +83,11 @@ def test_the_first_example_is_wrong_and_the_second_right(code: str):
 
 
 def test_every_code_is_explained():
-    sources = [*(ROOT / "crates/fieldstone-stencil/src").rglob("*.rs"), ROOT / "crates/fieldstone-script/src/rule.rs"]
+    sources = [
+        *(ROOT / "crates/fieldstone-stencil/src").rglob("*.rs"),
+        ROOT / "crates/fieldstone-script/src/rule.rs",
+        ROOT / "crates/fieldstone-codegen/src/error.rs",
+    ]
     text = "\n".join(path.read_text() for path in sources)
     numbers = re.findall(r"Code = Code\((\d+)\)|^        [A-Z_]+ = (\d+);", text, flags=re.MULTILINE)
     codes = {f"FS{int(first or second):04}" for first, second in numbers}

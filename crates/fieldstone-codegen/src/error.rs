@@ -1,40 +1,47 @@
 //! What can go wrong when a stencil is called: with the call, and when it is compiled to something that runs, or runs.
 
-use fieldstone_stencil::Axis;
+use fieldstone_stencil::diagnostic::{Code, Diagnostic, Diagnostics};
+use fieldstone_stencil::{Axis, SourceMap};
+
+/// A field is accessed outside of its array.
+pub const OUT_OF_BOUNDS: Code = Code(601);
+/// A temporary is read where nothing was assigned.
+pub const UNINITIALISED: Code = Code(602);
+/// A value is the first that is no number.
+pub const NOT_A_NUMBER: Code = Code(604);
+
+/// What a check of the interpreter found, where and at which point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckError {
+    /// Grid index along I, J, K; the domain starts at 0.
+    pub index: [i64; 3],
+    /// One diagnostic, with the texts it points into.
+    pub report: Diagnostics,
+}
+
+impl CheckError {
+    /// What a diagnostic says of a point; the texts are given by [`RunError::in_sources`].
+    pub fn new(index: [i64; 3], diagnostic: Diagnostic) -> RunError {
+        let report = Diagnostics {
+            diagnostics: vec![diagnostic],
+            sources: SourceMap::default(),
+        };
+        RunError::Check(Box::new(CheckError { index, report }))
+    }
+
+    /// Which check it was.
+    pub fn code(&self) -> Option<Code> {
+        Some(self.report.diagnostics.first()?.code)
+    }
+}
 
 /// Why a run failed. Messages name the field or temporary and the line of the access.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// An access outside of an array.
-    #[error(
-        "{place}: '{field}' is accessed at ({}), but its array covers {covers}; \
-         give it a larger halo or a smaller domain", indices(.index)
-    )]
-    OutOfBounds {
-        /// `file:line` of the access.
-        place: String,
-        /// The argument.
-        field: String,
-        /// Grid index of the access along I, J, K; the domain starts at 0.
-        index: [i64; 3],
-        /// What the array covers, such as `I -1..9, K 0..4`.
-        covers: String,
-    },
-
-    /// A temporary is read at a point where nothing was written.
-    #[error(
-        "{place}: temporary '{temporary}' is read at ({}), where it was not written; \
-         assign it on every level and in every branch that this line can reach", indices(.index)
-    )]
-    Unwritten {
-        /// `file:line` of the read.
-        place: String,
-        /// The temporary.
-        temporary: String,
-        /// Grid index of the read along I, J, K; the domain starts at 0.
-        index: [i64; 3],
-    },
+    /// A check of the interpreter found something.
+    #[error("{}", .0.report)]
+    Check(Box<CheckError>),
 
     /// The call does not have the arguments of the stencil.
     #[error("stencil '{stencil}' takes {expected}, but the call has {given}")]
@@ -81,9 +88,14 @@ pub enum RunError {
     },
 }
 
-fn indices(index: &[i64; 3]) -> String {
-    let [i, j, k] = index;
-    format!("{i}, {j}, {k}")
+impl RunError {
+    /// The same error, with the texts that its places are in.
+    pub fn in_sources(mut self, sources: &SourceMap) -> RunError {
+        if let RunError::Check(check) = &mut self {
+            check.report.sources = sources.clone();
+        }
+        self
+    }
 }
 
 /// A call that cannot run. Every message names the argument, what it is and what was expected.

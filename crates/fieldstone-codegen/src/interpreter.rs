@@ -10,16 +10,20 @@
 //! | `region` | boxes of grid points, and the blocks they are evaluated in |
 //! | `array` | arguments and temporaries, with checked access |
 //! | `expression` | expressions as closures over the points of a block |
+//! | `report` | what the checks say |
+//! | `nan` | where the first NaN comes from |
 
 mod array;
 mod element;
 mod expression;
+mod nan;
 mod region;
+mod report;
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use fieldstone_stencil::grid::{Axes, Axis, Extent};
+use fieldstone_stencil::grid::{Axes, Extent};
 use fieldstone_stencil::ir::{Order, Stencil, Stmt, StmtKind, Target};
 use fieldstone_stencil::{Program, Span};
 
@@ -34,6 +38,7 @@ use region::{Block, Region};
 pub struct Interpreter {
     program: Arc<Program>,
     computations: Vec<(Order, Vec<Section>)>,
+    checks_nan: bool,
 }
 
 struct Section {
@@ -77,7 +82,14 @@ impl Interpreter {
         Ok(Interpreter {
             program,
             computations,
+            checks_nan: false,
         })
+    }
+
+    /// With `checks_nan`, a run ends with an error at the first NaN that a statement computes.
+    pub fn check_nan(mut self, checks_nan: bool) -> Interpreter {
+        self.checks_nan = checks_nan;
+        self
     }
 
     /// Runs the stencil once.
@@ -95,14 +107,20 @@ impl Interpreter {
         self.check_arguments(call)?;
         // SAFETY: forwarded to the caller.
         let mut state = unsafe { self.state(call) };
+        let stencil = &self.program.stencil;
+        self.run_computations(&mut state, call.domain)
+            .map_err(|error| nan::explained(error, &state, stencil).in_sources(&stencil.sources))
+    }
+
+    fn run_computations(&self, state: &mut State, domain: [usize; 3]) -> Result<(), RunError> {
         for (order, sections) in &self.computations {
             for section in sections {
-                let levels = section.interval.resolve(call.domain[2]);
+                let levels = section.interval.resolve(domain[2]);
                 match order {
                     _ if levels.is_empty() => {}
-                    Order::Parallel => section.run_parallel(&mut state, call.domain, levels)?,
-                    Order::Forward => section.run_levels(&mut state, call.domain, levels)?,
-                    Order::Backward => section.run_levels(&mut state, call.domain, levels.rev())?,
+                    Order::Parallel => section.run_parallel(state, domain, levels)?,
+                    Order::Forward => section.run_levels(state, domain, levels)?,
+                    Order::Backward => section.run_levels(state, domain, levels.rev())?,
                 }
             }
         }
@@ -154,6 +172,7 @@ impl Interpreter {
                 })
                 .collect(),
             scalars: call.scalars.iter().map(|scalar| scalar.bits).collect(),
+            checks_nan: self.checks_nan,
         }
     }
 }
@@ -271,6 +290,9 @@ fn statements(body: &[Stmt], stencil: &Stencil) -> Result<Vec<Statement>, RunErr
 fn assign<T: Element>(access: Access, value: Values<T>) -> Assign {
     Box::new(move |state, region, mask| {
         let values = evaluate(&value, state, region, mask)?;
+        if state.checks_nan {
+            nan::none(&values, region, mask, &access)?;
+        }
         let array = state.array_mut(access.target);
         array.check(region, &access)?;
         for Block { region, points } in region.blocks() {
@@ -286,7 +308,9 @@ struct Access {
     target: Target,
     name: String,
     axes: Axes,
-    place: String,
+    span: Span,
+    /// Where the target is declared or first assigned.
+    declared: Span,
 }
 
 impl Access {
@@ -295,31 +319,11 @@ impl Access {
             target,
             name: stencil.source_name(target).to_owned(),
             axes: stencil.target_axes(target),
-            place: place(stencil, span),
-        }
-    }
-
-    fn out_of_bounds(&self, index: [i64; 3], covered: [Range<i64>; 3]) -> RunError {
-        if let Target::Temp(_) = self.target {
-            return self.unwritten(index);
-        }
-        let along = |axis: Axis| {
-            let Range { start, end } = covered[axis.index()];
-            format!("{axis} {start}..{end}")
-        };
-        RunError::OutOfBounds {
-            place: self.place.clone(),
-            field: self.name.clone(),
-            index,
-            covers: self.axes.iter().map(along).collect::<Vec<_>>().join(", "),
-        }
-    }
-
-    fn unwritten(&self, index: [i64; 3]) -> RunError {
-        RunError::Unwritten {
-            place: self.place.clone(),
-            temporary: self.name.clone(),
-            index,
+            span,
+            declared: match target {
+                Target::Field(id) => stencil.field(id).span,
+                Target::Temp(id) => stencil.temporary(id).span,
+            },
         }
     }
 }

@@ -210,14 +210,19 @@ def difference(a, b):
     let error = interpret(&program, &fields, &[], domain).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "model/stencils.py:13: 'a' is accessed at (4, 0, 0), but its array covers I 0..4, J 0..2, K 0..3; give it a larger \
-         halo or a smaller domain"
+        "\
+error[FS0601]: `a` is accessed at (4, 0, 0)
+  --> model/stencils.py:13:13
+   |
+13 |         b = a[1, 0, 0] - a[-1, 0, 0]
+   |             ^^^^^^^^^^ its array covers I 0..4, J 0..2, K 0..3
+   = help: the domain starts at 0; give the array a larger halo, or the call a smaller domain"
     );
     let mut small = Grid::new([4, 2, 2], [0; 3], [0, 1, 2], |_| 0.0);
     let fields = [wide.argument("IJK"), small.argument("IJK")];
     let error = interpret(&program, &fields, &[], domain).unwrap_err();
     assert!(
-        error.to_string().contains("'b' is accessed at (0, 0, 2)"),
+        error.to_string().contains("`b` is accessed at (0, 0, 2)"),
         "{error}"
     );
 }
@@ -242,8 +247,15 @@ def partly(a, b):
     let error = interpret(&program, &fields, &[], domain).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "model/stencils.py:15: temporary 't' is read at (1, 2, 0), where it was not written; assign it on every level and in \
-         every branch that this line can reach"
+        "\
+error[FS0602]: `t` is read at (1, 2, 0)
+  --> model/stencils.py:15:13
+   |
+14 |             t = a
+   |             - first assigned here
+15 |         b = t
+   |             ^ nothing was assigned there
+   = help: assign `t` on every level and in every branch that this line can come from"
     );
 }
 

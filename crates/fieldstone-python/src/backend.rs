@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use fieldstone_codegen::RunError;
 use fieldstone_codegen::call::Call;
+use fieldstone_codegen::error::{self, CheckError};
 use fieldstone_codegen::interpreter::Interpreter;
 use fieldstone_codegen::llvm::Layout;
 use fieldstone_codegen::native::Native;
@@ -13,6 +14,7 @@ use pyo3::prelude::*;
 
 use crate::arguments::closest;
 use crate::cache::CacheOptions;
+use crate::definition::diagnostics_error;
 use crate::errors::raise;
 use crate::jit::Llvmlite;
 use crate::numpy_backend::NumpyText;
@@ -96,15 +98,17 @@ struct Detached<'a>(&'a Call<'a>);
 unsafe impl Send for Detached<'_> {}
 
 impl Executor {
-    /// Prepares a program for a backend.
+    /// Prepares a program for a backend. `check_nan` is of the backend `debug`.
     pub fn new(
         py: Python<'_>,
         backend: Backend,
         program: &Arc<Program>,
         cache: CacheOptions,
+        check_nan: bool,
     ) -> PyResult<Executor> {
         match backend {
             Backend::Debug => deep(|| Interpreter::new(program.clone()))
+                .map(|interpreter| interpreter.check_nan(check_nan))
                 .map(|interpreter| Executor::Interpreter(Box::new(interpreter)))
                 .map_err(|error| run_error(py, &error)),
             Backend::Numpy => NumpyText::new(py, program).map(Executor::Numpy),
@@ -248,6 +252,9 @@ fn text_of(program: &Program) -> String {
 
 /// The exception of a run that failed.
 pub fn run_error(py: Python<'_>, error: &RunError) -> PyErr {
+    if let RunError::Check(check) = error {
+        return check_error(py, check);
+    }
     let class = match error {
         RunError::Unsupported { .. } => "GTScriptUnsupportedError",
         RunError::Compilation(_) => "CompilationError",
@@ -256,4 +263,22 @@ pub fn run_error(py: Python<'_>, error: &RunError) -> PyErr {
         _ => "ExecutionError",
     };
     raise(py, class, error.to_string())
+}
+
+/// The exception of what the interpreter found.
+fn check_error(py: Python<'_>, check: &CheckError) -> PyErr {
+    let class = match check.code() {
+        Some(error::OUT_OF_BOUNDS) => "OutOfBoundsError",
+        Some(error::UNINITIALISED) => "UninitialisedError",
+        Some(error::NOT_A_NUMBER) => "NaNError",
+        _ => "ExecutionError",
+    };
+    let exception = diagnostics_error(py, class, &check.report);
+    match exception
+        .value(py)
+        .setattr("index", <(i64, i64, i64)>::from(check.index))
+    {
+        Ok(()) => exception,
+        Err(other) => other,
+    }
 }

@@ -511,7 +511,7 @@ fn namespace(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     })
 }
 
-/// The exception of a family of errors, with the rendered text as its message and the facts in `.diagnostics`.
+/// The exception of a family of errors.
 fn exception(py: Python<'_>, diagnostics: &Diagnostics) -> PyErr {
     let category = diagnostics
         .diagnostics
@@ -524,8 +524,13 @@ fn exception(py: Python<'_>, diagnostics: &Diagnostics) -> PyErr {
         Some(Category::Value) => "GTScriptValueError",
         Some(Category::Assertion) => "GTScriptAssertionError",
         Some(Category::Unsupported) => "GTScriptUnsupportedError",
-        Some(Category::Definition) | None => "GTScriptDefinitionError",
+        Some(Category::Definition | Category::Run) | None => "GTScriptDefinitionError",
     };
+    diagnostics_error(py, class, diagnostics)
+}
+
+/// An exception of a class of `fieldstone.errors`, with the rendered text as its message and the facts in `.diagnostics`.
+pub fn diagnostics_error(py: Python<'_>, class: &str, diagnostics: &Diagnostics) -> PyErr {
     let error = raise(py, class, diagnostics.to_string());
     match describe(py, &diagnostics.diagnostics, &diagnostics.sources)
         .and_then(|list| error.value(py).setattr("diagnostics", list))

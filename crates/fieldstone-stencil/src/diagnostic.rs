@@ -42,6 +42,8 @@ pub enum Category {
     Assertion,
     /// A part of the language that fieldstone does not have yet.
     Unsupported,
+    /// Found by a run, not by the compiler.
+    Run,
 }
 
 /// A place in a source and what to say about it.

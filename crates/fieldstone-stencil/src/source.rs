@@ -16,6 +16,11 @@ pub struct Span {
 }
 
 impl Span {
+    /// Whether another span of the same source lies in it.
+    pub fn covers(self, other: Span) -> bool {
+        self.source == other.source && self.start <= other.start && other.end <= self.end
+    }
+
     /// The smallest span of the same source that covers both.
     pub fn to(self, other: Span) -> Span {
         Span {

@@ -22,7 +22,7 @@ __all__ = ["AccessKind", "Boundary", "DomainInfo", "FieldInfo", "ParameterInfo",
 
 
 _CACHE_OPTIONS = ("rebuild", "cache_settings", "raise_if_not_cached")
-_OPTIONS = ("threads", "dims", *_CACHE_OPTIONS)
+_OPTIONS = ("threads", "dims", "check_nan", *_CACHE_OPTIONS)
 
 
 class AccessKind(enum.IntFlag):
@@ -167,7 +167,8 @@ class StencilObject(_core.Stencil):
         ``"debug"``, ``"numpy"``, ``"cpu_kfirst"``, ``"cpu_ifirst"`` or an alias.
     options : mapping, optional
         ``threads``: how many to use at most. ``dims``: what the dims of xarray objects mean, as in
-        :class:`fieldstone.xarray.set_dims`. ``rebuild``, ``cache_settings``, ``raise_if_not_cached``: as in
+        :class:`fieldstone.xarray.set_dims`. ``check_nan``: whether the backend ``debug`` raises
+        `NaNError` at the first NaN that is assigned. ``rebuild``, ``cache_settings``, ``raise_if_not_cached``: as in
         :func:`fieldstone.gtscript.stencil`. Others are warned of and have no effect.
     constants : mapping, optional
         Values of the externals.

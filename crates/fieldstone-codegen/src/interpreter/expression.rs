@@ -17,6 +17,8 @@ pub(super) struct State {
     pub(super) temporaries: Vec<Array>,
     /// Bits of each scalar argument.
     pub(super) scalars: Vec<u64>,
+    /// Whether a NaN that is assigned is an error.
+    pub(super) checks_nan: bool,
 }
 
 impl State {

@@ -92,7 +92,13 @@ impl Stencil {
         let field_ids = (0..stencil.fields.len() as u32).map(fieldstone_stencil::ir::FieldId);
         let scalar_ids = (0..stencil.scalars.len() as u32).map(fieldstone_stencil::ir::ScalarId);
         Ok(Stencil {
-            executor: Executor::new(py, backend, &program, CacheOptions::of(py, options)?)?,
+            executor: Executor::new(
+                py,
+                backend,
+                &program,
+                CacheOptions::of(py, options)?,
+                check_nan(py, backend, option("check_nan")?)?,
+            )?,
             backend,
             signature: Signature::new(
                 py,
@@ -127,6 +133,21 @@ impl Stencil {
             program,
         })
     }
+}
+
+fn check_nan(py: Python<'_>, backend: Backend, given: Option<Bound<'_, PyAny>>) -> PyResult<bool> {
+    let Some(given) = given.filter(|given| !given.is_none()) else {
+        return Ok(false);
+    };
+    let message = match given.extract::<bool>() {
+        Ok(true) if backend != Backend::Debug => format!(
+            "check_nan=True is an option of the backend 'debug', which checks every value; this stencil is for '{}'",
+            backend.name()
+        ),
+        Ok(check) => return Ok(check),
+        Err(_) => format!("check_nan is {given}, expected True or False"),
+    };
+    Err(raise(py, "ArgumentValueError", message))
 }
 
 fn threads(py: Python<'_>, given: Option<Bound<'_, PyAny>>) -> PyResult<Option<usize>> {

@@ -1,0 +1,62 @@
+//! What the checks say.
+
+use std::ops::Range;
+
+use fieldstone_stencil::diagnostic::{Category, Diagnostic};
+use fieldstone_stencil::grid::Axis;
+use fieldstone_stencil::ir::Target;
+
+use super::Access;
+use crate::error::{CheckError, OUT_OF_BOUNDS, RunError, UNINITIALISED};
+
+impl Access {
+    /// A read or write at a point that the array does not have; of a temporary, one where nothing was written.
+    pub(super) fn out_of_bounds(&self, index: [i64; 3], covered: [Range<i64>; 3]) -> RunError {
+        match self.target {
+            Target::Temp(_) => self.unwritten(index),
+            Target::Field(_) => self.outside(index, covered),
+        }
+    }
+
+    /// A read or write at a point that the array does not have.
+    pub(super) fn outside(&self, index: [i64; 3], covered: [Range<i64>; 3]) -> RunError {
+        let along = |axis: Axis| {
+            let Range { start, end } = covered[axis.index()];
+            format!("{axis} {start}..{end}")
+        };
+        let covered: Vec<String> = self.axes.iter().map(along).collect();
+        let diagnostic = Diagnostic::error(
+            OUT_OF_BOUNDS,
+            Category::Run,
+            self.span,
+            format!("`{}` is accessed at {}", self.name, point(index)),
+        )
+        .with_label(format!("its array covers {}", covered.join(", ")))
+        .with_help(
+            "the domain starts at 0; give the array a larger halo, or the call a smaller domain",
+        );
+        CheckError::new(index, diagnostic)
+    }
+
+    /// A read of a temporary where nothing was written.
+    pub(super) fn unwritten(&self, index: [i64; 3]) -> RunError {
+        let diagnostic = Diagnostic::error(
+            UNINITIALISED,
+            Category::Run,
+            self.span,
+            format!("`{}` is read at {}", self.name, point(index)),
+        )
+        .with_label("nothing was assigned there")
+        .with_secondary(self.declared, "first assigned here")
+        .with_help(format!(
+            "assign `{}` on every level and in every branch that this line can come from",
+            self.name
+        ));
+        CheckError::new(index, diagnostic)
+    }
+}
+
+/// A grid index as a reader writes it.
+pub(super) fn point([i, j, k]: [i64; 3]) -> String {
+    format!("({i}, {j}, {k})")
+}
