@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use fieldstone_stencil::SourceId;
 use ruff_python_ast::visitor::{self, Visitor};
-use ruff_python_ast::{Expr, ExprContext, Stmt, StmtFunctionDef};
+use ruff_python_ast::{Expr, ExprContext, Stmt, StmtFunctionDef, StmtImportFrom};
 use ruff_text_size::{Ranged, TextRange};
 
 use crate::syntax;
@@ -40,6 +40,19 @@ pub fn scan(text: &str) -> Names {
     scan.names
 }
 
+/// The last part of a module that definitions import from: `__externals__` of `gt4py.cartesian.__externals__`.
+pub(crate) fn imported_module(import: &StmtImportFrom) -> Option<&str> {
+    let module = import.module.as_deref()?;
+    let place = ["gt4py.cartesian.", "gt4py.", "fieldstone.gtscript."];
+    let name = place
+        .iter()
+        .find_map(|place| module.strip_prefix(place))
+        .unwrap_or(module);
+    ["__externals__", "__gtscript__"]
+        .contains(&name)
+        .then_some(name)
+}
+
 struct Scan {
     local: BTreeSet<String>,
     names: Names,
@@ -48,7 +61,7 @@ struct Scan {
 impl<'a> Visitor<'a> for Scan {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         if let Stmt::ImportFrom(import) = statement {
-            if import.module.as_deref() == Some("__externals__") {
+            if imported_module(import) == Some("__externals__") {
                 for alias in &import.names {
                     let local = alias.asname.as_ref().unwrap_or(&alias.name);
                     self.names

@@ -85,7 +85,7 @@ impl Lowering<'_> {
 
     /// Binds what `from __externals__ import …` imports; the values are in the environment already.
     pub(super) fn import(&mut self, import: &StmtImportFrom) {
-        match import.module.as_deref() {
+        match names::imported_module(import) {
             Some("__gtscript__") => {}
             Some("__externals__") => {
                 for alias in &import.names {

@@ -1,4 +1,4 @@
-"""``gt4py.storage``'s functions: allocate an array as a backend wants it.
+"""``gt4py.storage.cartesian.interface``: allocate an array as a backend wants it.
 
 What they return is a plain NumPy array, in memory that fieldstone allocates. For a GPU it is a storage of
 `fieldstone.storage`, with a copy on the host and one on the device.
