@@ -102,7 +102,7 @@ def _temporaries(explanation: Explanation) -> str:
 
 def _costs(explanation: Explanation) -> str:
     rows = words.costs(explanation)
-    return _table((words.counted_for(explanation), ""), rows)
+    return _table(("costs", words.counted_for(explanation)), rows)
 
 
 def _hints(explanation: Explanation) -> str:

@@ -31,6 +31,7 @@ _LINE = 15.0
 _PAD = 8.0
 _LETTER = 6.1
 _SMALL = 5.4
+_BOLD = 7.0
 # Statements and chips beyond which the rest is left out.
 _STATEMENTS_SHOWN = 60
 _OF_A_LOOP = 10
@@ -87,6 +88,7 @@ class _Picture:
         self.canvas.path(
             [(0.0, self.y), (_WIDTH, self.y)], "stroke:currentColor;stroke-opacity:.5;stroke-dasharray:5 4"
         )
+        self.y += 4
         for line in _lines(words.apart(nest), 96):
             self.write(line, style=_FAINT, letter=_SMALL)
         self.y += 8
@@ -147,12 +149,12 @@ class _Picture:
         names = [name for name in stage.writes if name in self.lives_in]
         x = 2 * _PAD
         for name in names[:6] + (["…"] if len(names) > 6 else []):
-            width = _SMALL * len(name) + 14
+            width = _LETTER * len(name) + 14
             if x + width > _WIDTH - 2 * _PAD:
                 break
             colour = PLACES[self.lives_in.get(name, "unused")][0]
             self.canvas.box((x, self.y + 2), (width, 14), 7, f"fill:{colour}")
-            self.canvas.text((x + 7, self.y + 12.5), name, "start", "fill:#fff;font-size:10px", _SMALL)
+            self.canvas.text((x + width / 2, self.y + 12.5), name, "middle", "fill:#fff;font-size:10px", _SMALL)
             x += width + 5
         if names:
             self.y += 17
@@ -180,11 +182,11 @@ class _Picture:
     def chip(self, name: str, at: Point, colour: str, anchor: str) -> None:
         """Draw a field."""
         field = self.fields[name]
-        width = _LETTER * len(name) + 18
+        width = _BOLD * len(name) + 18
         x, y = at
         left = x - width if anchor == "end" else x
         self.canvas.box((left, y), (width, 21), 10.5, f"fill:{colour};fill-opacity:.18;stroke:{colour}")
-        self.canvas.text((left + width / 2, y + 14.5), name, "middle", "font-weight:bold", _LETTER)
+        self.canvas.text((left + width / 2, y + 14.5), name, "middle", "font-weight:bold", _BOLD)
         said = words.reach(field.extent) if anchor == "end" else ""
         facts = "  ".join(part for part in (field.axes, said) if part)
         self.canvas.text((x, y + 32), facts, anchor, "opacity:.65;font-size:9.5px", 5.0)
