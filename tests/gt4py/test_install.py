@@ -78,8 +78,8 @@ NAMES = {
     "gt4py.cartesian.gtc.passes.oir_pipeline": "DefaultPipeline OirPipeline",
     "gt4py.cartesian.gtscript": (
         "I J K IJ IK JK IJK FORWARD BACKWARD PARALLEL Field GlobalTable computation interval horizontal region "
-        "__INLINED compile_assert function stencil lazy_stencil Axis int32 int64 float32 float64 abs min max mod sin cos "
-        "tan asin acos atan sinh cosh tanh asinh acosh atanh sqrt exp log log10 gamma cbrt isfinite isinf isnan floor "
+        "__INLINED compile_assert function stencil lazy_stencil Axis int32 int64 float32 float64 abs min max mod sin "
+        "cos tan asin acos atan sinh cosh tanh asinh acosh atanh sqrt exp log log10 gamma cbrt isfinite isinf isnan floor "
         "ceil trunc erf erfc round round_away_from_zero"
     ),
     "gt4py.cartesian.gtscript_imports": "GTS_EXTENSIONS enable enabled",
@@ -141,7 +141,7 @@ def test_attributes_that_are_not_offered_are_named() -> None:
 
         with pytest.raises(AttributeError, match=r"'gt4py' has no attribute 'next' \(the other language of GT4Py"):
             _ = gt4py.next
-        with pytest.raises(AttributeError, match="'gt4py.cartesian.gtscript' has no attribute 'no_such_word'"):
+        with pytest.raises(AttributeError, match=r"'gt4py\.cartesian\.gtscript' has no attribute 'no_such_word'"):
             _ = gt4py.cartesian.gtscript.no_such_word
         with pytest.raises(ImportError, match="no_such_word"):
             exec("from gt4py.cartesian.gtscript import no_such_word")
