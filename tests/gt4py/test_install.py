@@ -79,8 +79,8 @@ NAMES = {
     "gt4py.cartesian.gtscript": (
         "I J K IJ IK JK IJK FORWARD BACKWARD PARALLEL Field GlobalTable computation interval horizontal region "
         "__INLINED compile_assert function stencil lazy_stencil Axis int32 int64 float32 float64 abs min max mod sin "
-        "cos tan asin acos atan sinh cosh tanh asinh acosh atanh sqrt exp log log10 gamma cbrt isfinite isinf isnan floor "
-        "ceil trunc erf erfc round round_away_from_zero"
+        "cos tan asin acos atan sinh cosh tanh asinh acosh atanh sqrt exp log log10 gamma cbrt isfinite isinf isnan "
+        "floor ceil trunc erf erfc round round_away_from_zero"
     ),
     "gt4py.cartesian.gtscript_imports": "GTS_EXTENSIONS enable enabled",
     "gt4py.cartesian.lazy_stencil": "LazyStencil",
