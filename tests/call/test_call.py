@@ -761,7 +761,9 @@ def test_attributes(compiled: Stencils) -> None:
     assert info["surface"].domain_mask == (True, True, False)
     assert info["surface"].ndim == info["surface"].domain_ndim == 2
     assert info["inp"].dtype == np.float64
-    assert compiled(laplacian_definition).field_info["inp"].boundary == ((1, 1), (1, 1), (0, 0))
+    boundary = compiled(laplacian_definition).field_info["inp"].boundary
+    assert boundary == ((1, 1), (1, 1), (0, 0))
+    assert (boundary.lower_indices, boundary.upper_indices) == ((1, 1, 0), (1, 1, 0))
     assert {name: info.dtype for name, info in compiled(scalars_definition).parameter_info.items()} == {
         "i8": np.int8,
         "u16": np.uint16,

@@ -19,6 +19,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyModule, PyTuple, PyType};
 
+use crate::ending::entered;
 use crate::errors::raise;
 use fieldstone_codegen::stack::deep;
 
@@ -127,6 +128,7 @@ fn define<'py>(
     literal_int_precision: Option<u32>,
     literal_float_precision: Option<u32>,
 ) -> PyResult<Definition> {
+    let _inside = entered(py);
     let external_names = externals.keys()?.extract()?;
     let source = to_source(source);
     let mut lookup = Lookup {

@@ -6,6 +6,7 @@ mod cache;
 mod definition;
 pub mod device;
 mod dlpack;
+mod ending;
 mod errors;
 mod interface;
 mod jit;
@@ -23,6 +24,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     cache::register(module)?;
     definition::register(module)?;
     device::register(module)?;
+    ending::register(module)?;
     stencil::register(module)?;
     storage::register(module)?;
     threads::register(module)

@@ -1,6 +1,6 @@
 //! The `numpy` backend: the program as NumPy text, run by Python on views of the arguments.
 
-use std::ffi::{CString, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
 use fieldstone_codegen::call::Call;
@@ -35,11 +35,8 @@ impl NumpyText {
             wrapped.set_cause(py, Some(error));
             wrapped
         };
-        let text = CString::new(source.as_str())?;
-        let file = CString::new(format!("<numpy text of {name}>"))?;
-        let module =
-            PyModule::from_code(py, &text, &file, c"fieldstone_numpy_text").map_err(defect)?;
-        let function = module.getattr(name.as_str()).map_err(defect)?.unbind();
+        let file = format!("<numpy text of {name}>");
+        let function = loaded(py, &source, &file, name).map_err(defect)?;
         let dtypes = program.stencil.fields.iter();
         Ok(NumpyText {
             function,
@@ -92,6 +89,16 @@ impl NumpyText {
             .call(PyTuple::new(py, arguments)?, Some(&keywords))?;
         Ok(())
     }
+}
+
+/// The function that a text defines. It is in no module, so that its names are there until the interpreter ends.
+fn loaded(py: Python<'_>, source: &str, file: &str, name: &str) -> PyResult<Py<PyAny>> {
+    let builtins = py.import("builtins")?;
+    let code = builtins.call_method1("compile", (source, file, "exec"))?;
+    let names = PyDict::new(py);
+    names.set_item("__name__", "fieldstone_numpy_text")?;
+    builtins.call_method1("exec", (code, &names))?;
+    Ok(names.as_any().get_item(name)?.unbind())
 }
 
 /// The components of an origin along a field's own axes.

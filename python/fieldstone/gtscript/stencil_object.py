@@ -40,7 +40,8 @@ class AccessKind(enum.IntFlag):
 class Boundary(tuple[tuple[int, int], ...]):
     """Along I, J, K how many points before and after the domain are accessed.
 
-    Along K one of them is negative where not even all levels of the domain are.
+    A number is negative where not even all points of the domain are: before it for a field that is read behind the
+    computed point only, at either end for one that is accessed on some levels only.
 
     Parameters
     ----------
@@ -283,7 +284,7 @@ class StencilObject(_core.Stencil):
         return {
             name: FieldInfo(
                 access=AccessKind(reads * AccessKind.READ + writes * AccessKind.WRITE),
-                boundary=_boundary(extent),
+                boundary=Boundary(extent),
                 axes=axes,
                 data_dims=(),
                 dtype=np.dtype(dtype),
@@ -469,11 +470,6 @@ class StencilObject(_core.Stencil):
 def frozen(stencil: StencilObject, origin: Any, domain: Any) -> _core.FrozenStencil:
     """Fix origin and domain of a stencil; what a pickle of a frozen stencil calls."""
     return stencil.freeze(origin=origin, domain=domain)
-
-
-def _boundary(extent: tuple[tuple[int, int], ...]) -> Boundary:
-    *horizontal, vertical = extent
-    return Boundary((*((max(lower, 0), max(upper, 0)) for lower, upper in horizontal), vertical))
 
 
 def _check_positive(name: str, value: Any, kind: type) -> None:

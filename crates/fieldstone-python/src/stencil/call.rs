@@ -17,6 +17,7 @@ use super::operand::{Operand, permute};
 use super::{PerField, Stencil};
 use crate::arguments::{self, Arguments, Keywords};
 use crate::backend::Executor;
+use crate::ending::entered;
 use crate::errors::raise;
 use crate::numpy_backend::within;
 use crate::storage::describe;
@@ -30,6 +31,7 @@ impl Stencil {
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
         let py = slf.py();
+        let _inside = entered(py);
         let stencil = slf.get();
         let (arguments, keywords) = stencil.signature.bind(args, kwargs)?;
         let Some(times) = &keywords.exec_info else {
@@ -55,6 +57,7 @@ impl Stencil {
         place: &Place,
     ) -> PyResult<()> {
         let py = args.py();
+        let _inside = entered(py);
         let (arguments, keywords) = self.signature.bind(args, kwargs)?;
         let Some(times) = &keywords.exec_info else {
             return self.run(py, &arguments, &keywords, Some(place));

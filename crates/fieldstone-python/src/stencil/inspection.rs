@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::Stencil;
+use crate::ending::entered;
 
 #[pymethods]
 impl Stencil {
@@ -64,6 +65,7 @@ impl Stencil {
 
     /// One of the forms that the stencil has on its way to the machine.
     fn _inspect(&self, py: Python<'_>, form: &str) -> PyResult<String> {
+        let _inside = entered(py);
         let preset = self.layout_of_preset(py, self.backend.name())?;
         self.executor.inspect(py, &self.program, &preset, form)
     }

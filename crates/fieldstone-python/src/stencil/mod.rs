@@ -38,6 +38,7 @@ use crate::arguments::Signature;
 use crate::backend::{Backend, Executor};
 use crate::cache::CacheOptions;
 use crate::definition::{Declared, Definition};
+use crate::ending::entered;
 use crate::errors::raise;
 
 /// Per field of a call; most stencils have no more fields than this.
@@ -76,6 +77,7 @@ impl Stencil {
         backend: &str,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Stencil> {
+        let _inside = entered(py);
         let backend = Backend::find(py, backend)?;
         let program = definition.program.clone();
         let option = |name: &str| options.map_or(Ok(None), |options| options.get_item(name));
