@@ -40,6 +40,7 @@ impl Requirement {
     }
 
     /// Whether the stencil accesses the field at all; if not, it constrains nothing.
+    #[inline]
     pub fn used(&self) -> bool {
         self.reads || self.writes
     }
@@ -83,6 +84,12 @@ pub struct Array {
     pub halo: [usize; 3],
 }
 
+impl AsRef<Array> for Array {
+    fn as_ref(&self) -> &Array {
+        self
+    }
+}
+
 impl Array {
     /// Stands for an argument that is not accessed.
     pub const ABSENT: Array = Array {
@@ -94,26 +101,26 @@ impl Array {
 }
 
 /// The origin of every array: its own, else one shared by all that have none, the smallest that satisfies their extents.
-pub fn place(fields: &[Requirement], arrays: &[Array], origins: &mut [[isize; 3]]) {
+pub fn place<A: AsRef<Array>>(fields: &[Requirement], arrays: &[A], origins: &mut [[isize; 3]]) {
     let mut shared = [0isize; 3];
     for (field, array) in fields.iter().zip(arrays) {
-        if field.used() && array.origin.is_none() {
+        if field.used() && array.as_ref().origin.is_none() {
             for (axis, lower, _) in field.reach() {
                 shared[axis.index()] = shared[axis.index()].max(lower);
             }
         }
     }
     for ((field, array), origin) in fields.iter().zip(arrays).zip(origins) {
-        *origin = array.origin.unwrap_or_else(|| {
+        *origin = array.as_ref().origin.unwrap_or_else(|| {
             std::array::from_fn(|n| if field.axes.0[n] { shared[n] } else { 0 })
         });
     }
 }
 
 /// The largest domain that fits every array inside its halo and what the stencil reaches; 1 along axes no field has.
-pub fn largest(
+pub fn largest<A: AsRef<Array>>(
     fields: &[Requirement],
-    arrays: &[Array],
+    arrays: &[A],
     origins: &[[isize; 3]],
 ) -> Result<[usize; 3], CallError> {
     let mut domain = [None::<usize>; 3];
@@ -121,6 +128,7 @@ pub fn largest(
         if !field.used() {
             continue;
         }
+        let array = array.as_ref();
         for (axis, _, upper) in field.reach() {
             let n = axis.index();
             let above = upper.max(array.halo[n] as isize);
@@ -183,24 +191,60 @@ pub fn possible(
 }
 
 /// Whether every array holds the domain and what the stencil reaches around it. An empty domain fits everywhere.
-pub fn fits(
+///
+/// # Errors
+///
+/// What does not fit first.
+#[inline]
+pub fn fits<A: AsRef<Array>>(
     fields: &[Requirement],
-    arrays: &[Array],
+    arrays: &[A],
+    origins: &[[isize; 3]],
+    domain: [usize; 3],
+    min_levels: usize,
+) -> Result<(), CallError> {
+    let all = (fields.iter().zip(arrays).zip(origins))
+        .all(|((field, array), origin)| field.fits(array.as_ref(), origin, domain));
+    if (all && domain[2] >= min_levels) || domain.contains(&0) {
+        return Ok(());
+    }
+    misfit(fields, arrays, origins, domain, min_levels)
+}
+
+impl Requirement {
+    /// Whether an array holds the domain and what the stencil reaches around it.
+    #[inline]
+    fn fits(&self, array: &Array, origin: &[isize; 3], domain: [usize; 3]) -> bool {
+        let along = |n: usize| {
+            let (lower, upper) = self.extent.0[n];
+            let size = array.shape[n] as isize;
+            // Nothing overflows: an origin that gets further is not negative by more than an extent.
+            let room = (origin[n] >= lower as isize && origin[n] <= size)
+                .then(|| size - origin[n] - upper as isize);
+            let held = room.is_some_and(|room| room >= 0 && domain[n] <= room as usize);
+            held || !self.axes.0[n]
+        };
+        (along(0) && along(1) && along(2)) || !self.used()
+    }
+}
+
+/// What does not fit.
+#[cold]
+fn misfit<A: AsRef<Array>>(
+    fields: &[Requirement],
+    arrays: &[A],
     origins: &[[isize; 3]],
     domain: [usize; 3],
     min_levels: usize,
 ) -> Result<(), CallError> {
     possible(fields, origins, domain, min_levels)?;
-    if domain.contains(&0) {
-        return Ok(());
-    }
     for ((field, array), origin) in fields.iter().zip(arrays).zip(origins) {
         if !field.used() {
             continue;
         }
         for (axis, _, upper) in field.reach() {
             let n = axis.index();
-            let size = array.shape[n];
+            let size = array.as_ref().shape[n];
             if origin[n] > size as isize {
                 return Err(CallError::OriginOutside {
                     argument: field.name.clone(),

@@ -66,7 +66,7 @@ impl Stencil {
         let domain = match &keywords.domain {
             Some(domain) => Some(arguments::domain(domain)?),
             None if complete && self.fields.iter().any(|field| field.used()) => {
-                let (_, domain) = self.place(py, &operands, &keywords)?;
+                let (_, domain) = self.place(py, &mut operands, &keywords)?;
                 Some(domain)
             }
             None => None,

@@ -2,7 +2,7 @@
 
 use fieldstone_codegen::alias::{self, Footprint};
 use fieldstone_codegen::call::{Call, FieldArgument, ScalarArgument};
-use fieldstone_codegen::domain::{self, Array};
+use fieldstone_codegen::domain;
 use fieldstone_codegen::error::CallError;
 use fieldstone_codegen::uses::Uses;
 use fieldstone_device::Pool;
@@ -13,7 +13,7 @@ use pyo3::types::{PyDict, PyTuple};
 use smallvec::SmallVec;
 
 use super::frozen::Place;
-use super::operand::{Operand, permute};
+use super::operand::{Operand, fill};
 use super::{PerField, Stencil};
 use crate::arguments::{self, Arguments, Keywords};
 use crate::backend::Executor;
@@ -74,10 +74,11 @@ impl Stencil {
         keywords: &Keywords<'py>,
         fixed: Option<&Place>,
     ) -> PyResult<()> {
-        let operands = self.operands(py, arguments, keywords.validate)?;
+        let mut operands = PerField::new();
+        self.operands(py, arguments, keywords.validate, &mut operands)?;
         let scalars = self.scalars(arguments)?;
         let (origins, domain) = match fixed {
-            None => self.place(py, &operands, keywords)?,
+            None => self.place(py, &mut operands, keywords)?,
             Some(place) if keywords.origin.is_none() && keywords.domain.is_none() => {
                 (SmallVec::from_slice(&place.origins), place.domain)
             }
@@ -126,14 +127,15 @@ impl Stencil {
         })
     }
 
+    /// Describes the arrays and checks each against its parameter. `operands` are filled where they stand: they are large.
     fn operands<'py>(
         &self,
         py: Python<'py>,
         arguments: &Arguments<'py>,
         validate: bool,
-    ) -> PyResult<PerField<Operand<'py>>> {
+        operands: &mut PerField<Operand<'py>>,
+    ) -> PyResult<()> {
         let dims = self.dims.as_ref().map(|dims| dims.bind(py));
-        let mut operands = PerField::new();
         for (n, (field, position)) in self.fields.iter().zip(&self.field_positions).enumerate() {
             let Some(argument) = &arguments[*position] else {
                 continue;
@@ -150,14 +152,17 @@ impl Stencil {
                 operands.push(Operand::unused(description));
                 continue;
             }
-            let operand = permute(py, field, description)?;
+            operands.push(Operand::absent());
+            let operand = &mut operands[n];
+            fill(py, field, description, operand)?;
             if validate {
-                self.check_layout(py, n, &operand)?;
+                self.check_layout(py, n, operand)?;
             }
-            operands.push(operand);
         }
-        unite_copies(py, &mut operands)?;
-        Ok(operands)
+        if operands.iter().any(|operand| operand.tracked.is_some()) {
+            unite_copies(py, operands)?;
+        }
+        Ok(())
     }
 
     fn scalars(&self, arguments: &Arguments<'_>) -> PyResult<PerField<ScalarArgument>> {
@@ -204,23 +209,22 @@ impl Stencil {
     pub(super) fn place(
         &self,
         py: Python<'_>,
-        operands: &[Operand<'_>],
+        operands: &mut [Operand<'_>],
         keywords: &Keywords<'_>,
     ) -> PyResult<(PerField<[isize; 3]>, [usize; 3])> {
-        let mut arrays: PerField<Array> = operands.iter().map(|operand| operand.array).collect();
         if let Some(origin) = &keywords.origin {
             let mut given: PerField<_> = SmallVec::from_elem(None, self.fields.len());
             arguments::origins(&self.fields, origin, &mut given)?;
-            for (array, origin) in arrays.iter_mut().zip(given) {
-                array.asked_for = origin.is_some();
-                array.origin = origin.or(array.origin);
+            for (operand, origin) in operands.iter_mut().zip(given) {
+                operand.array.asked_for = origin.is_some();
+                operand.array.origin = origin.or(operand.array.origin);
             }
         }
         let mut origins: PerField<_> = SmallVec::from_elem([0; 3], self.fields.len());
-        domain::place(&self.fields, &arrays, &mut origins);
+        domain::place(&self.fields, operands, &mut origins);
         let domain = match &keywords.domain {
             Some(domain) => arguments::domain(domain)?,
-            None => domain::largest(&self.fields, &arrays, &origins)
+            None => domain::largest(&self.fields, operands, &origins)
                 .map_err(|error| call_error(py, &error))?,
         };
         Ok((origins, domain))
@@ -232,10 +236,9 @@ impl Stencil {
         origins: &[[isize; 3]],
         domain: [usize; 3],
     ) -> Result<(), CallError> {
-        let arrays: PerField<Array> = operands.iter().map(|operand| operand.array).collect();
         domain::fits(
             &self.fields,
-            &arrays,
+            operands,
             origins,
             domain,
             self.program.analysis.min_levels,

@@ -27,6 +27,13 @@ pub struct Operand<'py> {
     _keep: Option<Bound<'py, PyAny>>,
 }
 
+impl AsRef<Array> for Operand<'_> {
+    #[inline]
+    fn as_ref(&self) -> &Array {
+        &self.array
+    }
+}
+
 impl<'py> Operand<'py> {
     /// Stands for `None` where the stencil does not access the field.
     pub fn absent() -> Self {
@@ -95,12 +102,24 @@ impl<'py> Operand<'py> {
 }
 
 /// Checks an array against its parameter and permutes it to I, J, K.
-#[inline]
 pub fn permute<'py>(
     py: Python<'py>,
     field: &Requirement,
     description: Description<'py>,
 ) -> PyResult<Operand<'py>> {
+    let mut operand = Operand::absent();
+    fill(py, field, description, &mut operand)?;
+    Ok(operand)
+}
+
+/// As [`permute`], in place of an absent operand.
+#[inline]
+pub fn fill<'py>(
+    py: Python<'py>,
+    field: &Requirement,
+    description: Description<'py>,
+    operand: &mut Operand<'py>,
+) -> PyResult<()> {
     let rank = field.axes.len();
     if let Some(dims) = description.dims() {
         let fits = |dim: &Dim| grid_axis(*dim).is_some_and(|axis| field.axes.contains(axis));
@@ -126,10 +145,7 @@ pub fn permute<'py>(
         );
         return Err(raise(py, "ReadOnlyError", message));
     }
-    let mut operand = Operand {
-        pointer: description.pointer,
-        ..Operand::absent()
-    };
+    operand.pointer = description.pointer;
     operand.array.origin = None;
     let mut own = field.axes.iter();
     let mut axis_of = [Axis::I; 3];
@@ -161,7 +177,7 @@ pub fn permute<'py>(
     operand.hooks = description.hooks;
     operand.tracked = description.tracked;
     operand._keep = description.keep;
-    Ok(operand)
+    Ok(())
 }
 
 /// The axis of the grid that a label means, if it is one.
