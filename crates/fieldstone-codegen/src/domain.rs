@@ -159,12 +159,12 @@ pub fn largest<A: AsRef<Array>>(
 ///
 /// # Errors
 ///
-/// [`CallError::TooFewLevels`] and [`CallError::OriginInsideExtent`].
+/// [`CallError::TooFewLevels`], [`CallError::TooFewPoints`] and [`CallError::OriginInsideExtent`].
 pub fn possible(
     fields: &[Requirement],
     origins: &[[isize; 3]],
     domain: [usize; 3],
-    min_levels: usize,
+    [min_i, min_j, min_levels]: [usize; 3],
 ) -> Result<(), CallError> {
     if domain.contains(&0) {
         return Ok(());
@@ -174,6 +174,16 @@ pub fn possible(
             levels: domain[2],
             needed: min_levels,
         });
+    }
+    for (axis, needed) in [(Axis::I, min_i), (Axis::J, min_j)] {
+        let points = domain[axis.index()];
+        if points < needed {
+            return Err(CallError::TooFewPoints {
+                axis,
+                points,
+                needed,
+            });
+        }
     }
     for (field, origin) in fields.iter().zip(origins).filter(|(field, _)| field.used()) {
         for (axis, lower, _) in field.reach() {
@@ -201,14 +211,14 @@ pub fn fits<A: AsRef<Array>>(
     arrays: &[A],
     origins: &[[isize; 3]],
     domain: [usize; 3],
-    min_levels: usize,
+    least: [usize; 3],
 ) -> Result<(), CallError> {
     let all = (fields.iter().zip(arrays).zip(origins))
         .all(|((field, array), origin)| field.fits(array.as_ref(), origin, domain));
-    if (all && domain[2] >= min_levels) || domain.contains(&0) {
+    if (all && (0..3).all(|n| domain[n] >= least[n])) || domain.contains(&0) {
         return Ok(());
     }
-    misfit(fields, arrays, origins, domain, min_levels)
+    misfit(fields, arrays, origins, domain, least)
 }
 
 impl Requirement {
@@ -235,9 +245,9 @@ fn misfit<A: AsRef<Array>>(
     arrays: &[A],
     origins: &[[isize; 3]],
     domain: [usize; 3],
-    min_levels: usize,
+    least: [usize; 3],
 ) -> Result<(), CallError> {
-    possible(fields, origins, domain, min_levels)?;
+    possible(fields, origins, domain, least)?;
     for ((field, array), origin) in fields.iter().zip(arrays).zip(origins) {
         if !field.used() {
             continue;
@@ -304,7 +314,7 @@ mod tests {
         let mut origins = vec![[0; 3]; fields.len()];
         place(fields, arrays, &mut origins);
         let domain = largest(fields, arrays, &origins)?;
-        fits(fields, arrays, &origins, domain, 0)?;
+        fits(fields, arrays, &origins, domain, [0; 3])?;
         Ok((domain, origins))
     }
 
@@ -342,8 +352,8 @@ mod tests {
         arrays[0].halo = [3, 0, 0];
         let (domain, origins) = inferred(&fields, &arrays).unwrap();
         assert_eq!(domain, [4, 4, 4]);
-        assert!(fits(&fields, &arrays, &origins, [6, 4, 4], 0).is_ok());
-        assert!(fits(&fields, &arrays, &origins, [7, 4, 4], 0).is_err());
+        assert!(fits(&fields, &arrays, &origins, [6, 4, 4], [0; 3]).is_ok());
+        assert!(fits(&fields, &arrays, &origins, [7, 4, 4], [0; 3]).is_err());
     }
 
     #[test]
@@ -439,7 +449,7 @@ mod tests {
             ([1, 0, 0], [8, 8, 1], Some("need at least 2")),
         ];
         for (origin, domain, expected) in cases {
-            let result = fits(&fields, &arrays, &[origin], domain, 2);
+            let result = fits(&fields, &arrays, &[origin], domain, [0, 0, 2]);
             match expected {
                 None => assert_eq!(result, Ok(()), "{origin:?} {domain:?}"),
                 Some(text) => {
@@ -454,7 +464,13 @@ mod tests {
     fn an_empty_domain_fits_everywhere() {
         let fields = [field("a", Axes::IJK, [(5, 5), (0, 0), (0, 0)])];
         assert_eq!(
-            fits(&fields, &[array([1, 1, 1])], &[[0; 3]], [0, 3, 3], 2),
+            fits(
+                &fields,
+                &[array([1, 1, 1])],
+                &[[0; 3]],
+                [0, 3, 3],
+                [0, 0, 2]
+            ),
             Ok(())
         );
     }

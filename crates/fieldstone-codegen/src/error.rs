@@ -178,6 +178,18 @@ pub enum CallError {
         /// Levels needed.
         needed: usize,
     },
+    /// The domain has fewer points along a horizontal axis than the stencil's regions need.
+    #[error(
+        "the domain has {points} point(s) along {axis}, but what is read in the stencil's regions needs at least {needed}"
+    )]
+    TooFewPoints {
+        /// The axis.
+        axis: Axis,
+        /// Points of the domain.
+        points: usize,
+        /// Points needed.
+        needed: usize,
+    },
     /// Two arguments share memory in a way that changes the result.
     #[error(
         "arguments '{written}' and '{other}' overlap in memory and '{written}' is written: {}; pass a copy of one of them",

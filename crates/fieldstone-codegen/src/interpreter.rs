@@ -23,7 +23,7 @@ mod report;
 use std::ops::Range;
 use std::sync::Arc;
 
-use fieldstone_stencil::grid::{Axes, Extent};
+use fieldstone_stencil::grid::{Area, Axes, Extent};
 use fieldstone_stencil::ir::{Order, Stencil, Stmt, StmtKind, Target};
 use fieldstone_stencil::{Program, Span};
 
@@ -52,6 +52,10 @@ enum Statement {
         condition: Values<bool>,
         then: Vec<Statement>,
         orelse: Vec<Statement>,
+    },
+    Region {
+        area: Area,
+        body: Vec<Statement>,
     },
 }
 
@@ -168,9 +172,10 @@ impl Interpreter {
             temporaries: temporaries
                 .map(|(temporary, info)| {
                     let itemsize = temporary.dtype.expect("types are resolved").size();
-                    Array::temporary(itemsize, call.domain, info.extent)
+                    Array::temporary(itemsize, call.domain, info.extent, temporary.axes)
                 })
                 .collect(),
+            domain: call.domain,
             scalars: call.scalars.iter().map(|scalar| scalar.bits).collect(),
             checks_nan: self.checks_nan,
         }
@@ -220,6 +225,15 @@ impl Statement {
     ) -> Result<(), RunError> {
         match self {
             Statement::Assign(assign) => assign(state, region, mask),
+            Statement::Region { area, body } => {
+                let inside = region.within(*area, state.domain);
+                let (region, mask) = match mask {
+                    None => (inside, None),
+                    Some(mask) => (*region, Some(region.mask_of(&inside, mask))),
+                };
+                (body.iter())
+                    .try_for_each(|statement| statement.run(state, &region, mask.as_deref()))
+            }
             Statement::If {
                 condition,
                 then,
@@ -271,9 +285,11 @@ fn statements(body: &[Stmt], stencil: &Stencil) -> Result<Vec<Statement>, RunErr
                 let access = Access::new(stencil, *target, *target_span);
                 Ok(Statement::Assign(assign::<T>(access, values(value, stencil)?)))
             }),
-            StmtKind::While { .. } | StmtKind::Region { .. } => {
-                unreachable!("no program has loops or regions yet")
-            }
+            StmtKind::While { .. } => unreachable!("no program has loops yet"),
+            StmtKind::Region { area, body } => Ok(Statement::Region {
+                area: *area,
+                body: statements(body, stencil)?,
+            }),
             StmtKind::If {
                 condition,
                 then,

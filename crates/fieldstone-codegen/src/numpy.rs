@@ -17,8 +17,9 @@ mod expression;
 mod names;
 
 use std::fmt::Write;
+use std::slice;
 
-use fieldstone_stencil::grid::{Axes, Bound, Extent, Interval, Level};
+use fieldstone_stencil::grid::{Area, Axes, Axis, Bound, Extent, Interval, Level, Range};
 use fieldstone_stencil::ir::{Computation, ExprKind, Order, Section, Stencil, Stmt, StmtKind};
 use fieldstone_stencil::{Program, Span};
 
@@ -127,8 +128,12 @@ impl<'a> Text<'a> {
         for (index, (temporary, info)) in stencil.temporaries.iter().zip(infos).enumerate() {
             let name = self.writer.names.of_temporary(index);
             let dtype = expression::numpy_type(temporary.dtype.expect("types are resolved"));
+            let axes = match temporary.axes {
+                Axes::IJK => String::new(),
+                axes => format!(", \"{axes}\""),
+            };
             self.line(format!(
-                "{name} = _Field.zeros({dtype}, domain, {})",
+                "{name} = _Field.zeros({dtype}, domain, {}{axes})",
                 info.extent
             ));
         }
@@ -186,9 +191,15 @@ impl<'a> Text<'a> {
             if order != Order::Parallel {
                 extent.0[2] = (0, 0);
             }
-            self.set_box(&levels, extent);
-            self.comment(statement);
-            self.statement(statement, None);
+            let (area, body) = match &statement.kind {
+                StmtKind::Region { area, body } => (*area, body.as_slice()),
+                _ => (Area::FULL, slice::from_ref(statement)),
+            };
+            self.set_box(&levels, extent, area);
+            for statement in body {
+                self.comment(statement);
+                self.statement(statement, None);
+            }
         }
         if order != Order::Parallel {
             self.depth -= 1;
@@ -209,18 +220,21 @@ impl<'a> Text<'a> {
         (level(interval.start), level(interval.end))
     }
 
-    fn set_box(&mut self, (begin, end): &(String, String), extent: Extent) {
+    fn set_box(&mut self, (begin, end): &(String, String), extent: Extent, area: Area) {
         let [i, j, k] = extent.0;
         let horizontal = |(lower, upper): (i32, i32), points: &str| {
             format!("({}, {})", -lower, shifted(points, upper))
         };
-        let text = format!(
+        let mut text = format!(
             "_Box({}, {}, ({}, {}))",
             horizontal(i, "ni"),
             horizontal(j, "nj"),
             shifted(begin, -k.0),
             shifted(end, k.1)
         );
+        if area != Area::FULL {
+            text = format!("{text}.cut({})", part(area));
+        }
         if self.current_box.as_ref() != Some(&text) {
             self.line(format!("box = {text}"));
             self.current_box = Some(text);
@@ -237,9 +251,8 @@ impl<'a> Text<'a> {
                     Some(mask) => format!("np.copyto({target}[box], {value}, where={mask})"),
                 });
             }
-            StmtKind::While { .. } | StmtKind::Region { .. } => {
-                unreachable!("no program has loops or regions yet")
-            }
+            StmtKind::While { .. } => unreachable!("no program has loops yet"),
+            StmtKind::Region { area, body } => self.region(*area, body, mask),
             StmtKind::If {
                 condition,
                 then,
@@ -275,6 +288,28 @@ impl<'a> Text<'a> {
                 );
             }
         }
+    }
+
+    /// Statements of a region inside of others; one that stands by itself has its box from [`Text::set_box`].
+    fn region(&mut self, area: Area, body: &[Stmt], mask: Option<&str>) {
+        if let Some(mask) = mask {
+            self.masks += 1;
+            let inside = format!("then{}", self.masks);
+            return self.masked(
+                body,
+                format!("{mask} & box.inside({})", part(area)),
+                &inside,
+            );
+        }
+        self.masks += 1;
+        let whole = format!("whole{}", self.masks);
+        self.line(format!("{whole} = box"));
+        self.line(format!("box = {whole}.cut({})", part(area)));
+        for statement in body {
+            self.comment(statement);
+            self.statement(statement, None);
+        }
+        self.line(format!("box = {whole}"));
     }
 
     fn branch(&mut self, body: &[Stmt], mask: Option<&str>) {
@@ -329,6 +364,22 @@ impl<'a> Text<'a> {
         let code = text.split_whitespace().collect::<Vec<_>>().join(" ");
         Some((format!("{file}:{}", location.line), code))
     }
+}
+
+/// An area as arguments of `_Box.cut`.
+fn part(area: Area) -> String {
+    let part = [(Axis::I, "ni"), (Axis::J, "nj")].map(|(axis, points)| {
+        let Range { start, end } = area.along(axis);
+        let [start, end] = [start, end].map(|bound| match bound {
+            None => "None".to_owned(),
+            Some(Bound { level, offset }) => match level {
+                Level::Start => offset.to_string(),
+                Level::End => shifted(points, offset),
+            },
+        });
+        format!("({start}, {end})")
+    });
+    part.join(", ")
 }
 
 /// `points` levels or points, `by` further.

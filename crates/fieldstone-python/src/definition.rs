@@ -14,7 +14,7 @@ use fieldstone_script::{
 use fieldstone_stencil::diagnostic::{Category, Diagnostic, Diagnostics};
 use fieldstone_stencil::ir::{Literal, Param};
 use fieldstone_stencil::types::Precision;
-use fieldstone_stencil::{Axes, Axis, DType, Program, Severity, Source, SourceMap, Span};
+use fieldstone_stencil::{Axes, Axis, DType, Level, Program, Severity, Source, SourceMap, Span};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyModule, PyTuple, PyType};
@@ -356,6 +356,9 @@ impl<'py> Lookup<'py> {
         {
             return Ok(Value::Function(self.function(object)));
         }
+        if let Some(value) = point(object)? {
+            return Ok(value);
+        }
         if let Some(value) = number(object)? {
             return Ok(value);
         }
@@ -385,6 +388,25 @@ fn item<'py>(mapping: &Bound<'py, PyMapping>, name: &str) -> PyResult<Option<Bou
     } else {
         Ok(None)
     }
+}
+
+/// A point along an axis, `gtscript.I[0] + 2`.
+fn point(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
+    let Ok(parts) = object.getattr(intern!(object.py(), "__gtscript_point__")) else {
+        return Ok(None);
+    };
+    let (axis, index, offset): (String, i64, i64) = parts.extract()?;
+    let axis = Axis::ALL
+        .into_iter()
+        .find(|known| known.to_string() == axis);
+    let level = match index {
+        ..0 => Level::End,
+        _ => Level::Start,
+    };
+    // Bounds that far away are refused where they are used.
+    let far = 1 << 24;
+    let offset = index.saturating_add(offset).clamp(-far, far) as i32;
+    Ok(axis.map(|axis| Value::Point(axis, fieldstone_stencil::Bound { level, offset })))
 }
 
 /// A number: Python's are literals, NumPy's have a type; members of enumerations are their values.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use fieldstone_stencil::ir::Literal;
-use fieldstone_stencil::{Axes, DType, Source};
+use fieldstone_stencil::{Axes, Axis, Bound, DType, Source};
 
 use crate::keyword::Keyword;
 
@@ -98,6 +98,8 @@ pub enum Value {
     Function(FunctionId),
     /// A word of the language.
     Keyword(Keyword),
+    /// A point along an axis, counted from the first or from one past the last of the domain: `gtscript.I[0] + 2`.
+    Point(Axis, Bound),
     /// A module or another object of which only the attributes mean something.
     Namespace {
         /// What it is, as in "module `constants`".

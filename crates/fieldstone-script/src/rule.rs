@@ -53,6 +53,8 @@ rules! {
         IMPORT = 11;
         /// The definition is not one `def`.
         DEFINITION = 12;
+        /// The arguments of `horizontal(…)` are no regions.
+        REGION = 13;
     }
     Symbol {
         /// A name that is not defined.
@@ -107,6 +109,8 @@ rules! {
         MASKED_OFFSET_READ = 213;
         /// A stencil has no statements.
         EMPTY_STENCIL = 214;
+        /// A region ends before it starts.
+        REGION_ORDER = 215;
         /// Warning: a condition that is the same at every point and in every call.
         CONSTANT_CONDITION = 424;
         /// Warning: a comment or option that silences no warning there is.
@@ -125,8 +129,6 @@ rules! {
     Unsupported {
         /// `while`
         WHILE = 501;
-        /// `horizontal(region[…])`
-        REGION = 502;
         /// Data dimensions.
         DATA_DIMENSIONS = 503;
         /// Absolute indices, `field.at(K=…)`.

@@ -1,5 +1,5 @@
-//! Splits `if` statements whose branches read neighbours that the same `if` assigns, or assign names that are needed on
-//! different extents.
+//! Splits `if` statements whose branches read neighbours that the same `if` assigns, assign names that are needed on different
+//! extents, or have regions in them; and regions of several statements into one for each.
 //!
 //! Statements run one after the other over the whole domain, those in a branch like all others; but backends want to run an
 //! `if` at one point after the other, on one extent. Where that would make a difference, the condition is kept in a temporary
@@ -18,7 +18,7 @@ use std::slice;
 
 use crate::analysis::access::{conditional_neighbour, is_neighbour};
 use crate::dtype::DType;
-use crate::grid::Offset;
+use crate::grid::{Area, Offset};
 use crate::ir::{Expr, ExprKind, Order, Stencil, Stmt, StmtKind, Target, TempId, Temporary};
 use crate::source::Span;
 use crate::visit::accesses;
@@ -32,7 +32,7 @@ enum Rule {
     Everything,
 }
 
-/// Splits `if` statements that read neighbours of what they assign. Types must be resolved.
+/// Splits `if` statements that read neighbours of what they assign or have regions, and regions. Types must be resolved.
 pub fn split(mut stencil: Stencil) -> Stencil {
     for computation in 0..stencil.computations.len() {
         let order = stencil.computations[computation].order;
@@ -76,12 +76,37 @@ fn rewrite(
 }
 
 fn needs_split(stencil: &Stencil, order: Order, stmt: &Stmt, rule: Rule) -> bool {
-    matches!(stmt.kind, StmtKind::If { .. })
-        && (rule == Rule::Everything || conditional_neighbour(stencil, order, stmt).is_some())
+    match &stmt.kind {
+        StmtKind::Region { body, .. } => match body.as_slice() {
+            [inner] => needs_split(stencil, order, inner, rule),
+            _ => true,
+        },
+        StmtKind::If { .. } => {
+            rule == Rule::Everything
+                || has_region(stmt)
+                || conditional_neighbour(stencil, order, stmt).is_some()
+        }
+        StmtKind::Assign { .. } | StmtKind::While { .. } => false,
+    }
 }
 
-/// A condition that is kept in a temporary, where it stands, and the branch it stands for.
-type Guard = (TempId, Span, bool);
+/// Whether a condition is around a region.
+fn has_region(stmt: &Stmt) -> bool {
+    stmt.inner().any(|inner| match &inner.kind {
+        StmtKind::Region { .. } => true,
+        StmtKind::If { .. } => has_region(inner),
+        StmtKind::Assign { .. } | StmtKind::While { .. } => false,
+    })
+}
+
+/// What a statement is inside of.
+#[derive(Clone, Copy)]
+enum Guard {
+    /// A condition that is kept in a temporary, where it stands, and the branch it stands for.
+    Kept(TempId, Span, bool),
+    /// A region.
+    Region(Area, Span),
+}
 
 /// Appends a statement that runs where all guards say so.
 fn place(
@@ -92,17 +117,24 @@ fn place(
     guards: &[Guard],
     out: &mut Vec<Stmt>,
 ) {
-    if !needs_split(stencil, order, &stmt, rule) {
-        out.push(guarded(vec![stmt], guards));
-        return;
-    }
-    let StmtKind::If {
-        condition,
-        then,
-        orelse,
-    } = stmt.kind
-    else {
-        return;
+    let split = needs_split(stencil, order, &stmt, rule);
+    let (condition, then, orelse) = match stmt.kind {
+        StmtKind::Region { area, body } => {
+            let guards = in_region(guards, area, stmt.span);
+            for inner in body {
+                place(stencil, order, inner, rule, &guards, out);
+            }
+            return;
+        }
+        StmtKind::If {
+            condition,
+            then,
+            orelse,
+        } if split => (condition, then, orelse),
+        _ => {
+            out.push(guarded(vec![stmt], guards));
+            return;
+        }
     };
     let temporary = TempId(stencil.temporaries.len() as u32);
     let kept = Temporary::at_every_point(free_name(stencil), Some(DType::Bool), condition.span);
@@ -115,11 +147,12 @@ fn place(
         let guards: Vec<Guard> = guards
             .iter()
             .copied()
-            .chain([(temporary, span, holds)])
+            .chain([Guard::Kept(temporary, span, holds)])
             .collect();
         let mut group = Group::default();
         for inner in branch {
-            if needs_split(stencil, order, &inner, rule) {
+            let is_region = matches!(inner.kind, StmtKind::Region { .. });
+            if is_region || needs_split(stencil, order, &inner, rule) {
                 group.close(&guards, out);
                 place(stencil, order, inner, rule, &guards, out);
                 continue;
@@ -131,6 +164,21 @@ fn place(
         }
         group.close(&guards, out);
     }
+}
+
+/// The guards of what stands in a region: one region for two inside of each other, where one can say what is in both.
+fn in_region(guards: &[Guard], area: Area, span: Span) -> Vec<Guard> {
+    let mut guards = guards.to_vec();
+    for guard in &mut guards {
+        if let Guard::Region(outer, _) = guard
+            && let Some(both) = outer.intersection(area)
+        {
+            *outer = both;
+            return guards;
+        }
+    }
+    guards.push(Guard::Region(area, span));
+    guards
 }
 
 fn free_name(stencil: &Stencil) -> String {
@@ -145,10 +193,13 @@ fn free_name(stencil: &Stencil) -> String {
         .unwrap_or_default()
 }
 
-/// Statements in an `if` for each guard.
+/// Statements in an `if` for each kept condition, and these in the regions.
 fn guarded(body: Vec<Stmt>, guards: &[Guard]) -> Stmt {
     let mut body = body;
-    for (temporary, condition_span, holds) in guards.iter().rev() {
+    for guard in guards.iter().rev() {
+        let Guard::Kept(temporary, condition_span, holds) = guard else {
+            continue;
+        };
         let span = body[0].span;
         let condition = Expr {
             kind: ExprKind::read(Target::Temp(*temporary), Offset::ZERO),
@@ -168,6 +219,14 @@ fn guarded(body: Vec<Stmt>, guards: &[Guard]) -> Stmt {
             },
             span,
         }];
+    }
+    for guard in guards.iter().rev() {
+        if let Guard::Region(area, span) = *guard {
+            body = vec![Stmt {
+                kind: StmtKind::Region { area, body },
+                span,
+            }];
+        }
     }
     body.remove(0)
 }

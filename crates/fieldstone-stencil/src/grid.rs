@@ -190,6 +190,93 @@ pub struct Range {
     pub end: Option<Bound>,
 }
 
+/// Stands for the reach towards an end of the domain that a range stays away from: far inside of every domain.
+const INSIDE: i32 = -(1 << 24);
+
+impl Range {
+    /// Whether it has every point there is.
+    pub fn is_full(self) -> bool {
+        self == Range::default()
+    }
+
+    /// The reach of those points of the range that lie within a reach, as `(lower, upper)` around the domain; `None` where
+    /// there are none in any domain.
+    ///
+    /// A bound that counts from the other end of the domain does not reach outwards; see
+    /// [`min_points`](crate::analysis::Analysis::min_points) for domains that are so small that it would.
+    pub fn clip(self, (lower, upper): (i32, i32)) -> Option<(i32, i32)> {
+        let first = match self.start {
+            None => (Level::Start, -lower),
+            Some(Bound { level, offset }) if level == Level::Start => (level, offset.max(-lower)),
+            Some(Bound { level, offset }) => (level, offset),
+        };
+        let last = match self.end {
+            None => (Level::End, upper),
+            Some(Bound { level, offset }) if level == Level::End => (level, offset.min(upper)),
+            Some(Bound { level, offset }) => (level, offset),
+        };
+        let outside = match (first, last) {
+            ((Level::Start, first), (Level::Start, last)) => last <= first.max(-lower),
+            ((Level::End, first), (Level::End, last)) => first >= last.min(upper),
+            ((Level::Start, _), (Level::End, _)) | ((Level::End, _), (Level::Start, _)) => false,
+        };
+        if outside {
+            return None;
+        }
+        let lower = match first {
+            (Level::Start, first) => -first,
+            (Level::End, _) => INSIDE,
+        };
+        let upper = match last {
+            (Level::Start, _) => INSIDE,
+            (Level::End, last) => last,
+        };
+        Some((lower, upper))
+    }
+
+    /// Whether every point of `other`, moved by `shift`, is in this range, whatever the domain.
+    fn covers(self, other: Range, shift: i32) -> bool {
+        let start = match (self.start, other.start) {
+            (None, _) => true,
+            (Some(own), Some(other)) => {
+                own.level == other.level && own.offset <= other.offset + shift
+            }
+            (Some(_), None) => false,
+        };
+        let end = match (self.end, other.end) {
+            (None, _) => true,
+            (Some(own), Some(other)) => {
+                own.level == other.level && own.offset >= other.offset + shift
+            }
+            (Some(_), None) => false,
+        };
+        start && end
+    }
+
+    /// The points that are in both, where bounds can be compared.
+    fn intersection(self, other: Range) -> Option<Range> {
+        let comparable = |a: Option<Bound>, b: Option<Bound>| match (a, b) {
+            (Some(a), Some(b)) => a.level == b.level,
+            _ => true,
+        };
+        (comparable(self.start, other.start) && comparable(self.end, other.end))
+            .then(|| self.within(other))
+    }
+
+    /// A range, as small as can be said, with all points that are in both.
+    fn within(self, other: Range) -> Range {
+        let start = match (self.start, other.start) {
+            (Some(a), Some(b)) if a.level == b.level && b.offset > a.offset => Some(b),
+            (a, b) => a.or(b),
+        };
+        let end = match (self.end, other.end) {
+            (Some(a), Some(b)) if a.level == b.level && b.offset < a.offset => Some(b),
+            (a, b) => a.or(b),
+        };
+        Range { start, end }
+    }
+}
+
 impl fmt::Display for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let open = |bound: Option<Bound>| bound.map_or(String::new(), |bound| bound.to_string());
@@ -201,6 +288,43 @@ impl fmt::Display for Range {
 /// its last, and may lie outside of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Area(pub [Range; 2]);
+
+impl Area {
+    /// The whole plane.
+    pub const FULL: Area = Area(
+        [Range {
+            start: None,
+            end: None,
+        }; 2],
+    );
+
+    /// Along a horizontal axis.
+    pub fn along(self, axis: Axis) -> Range {
+        self.0[axis.index()]
+    }
+
+    /// The extent of those points of the area that lie within an extent, see [`Range::clip`].
+    pub fn clip(self, extent: Extent) -> Option<Extent> {
+        let [i, j, k] = extent.0;
+        Some(Extent([self.0[0].clip(i)?, self.0[1].clip(j)?, k]))
+    }
+
+    /// Whether every point of `other`, moved by `offset`, is in this area, whatever the domain.
+    pub fn covers(self, other: Area, offset: Offset) -> bool {
+        (0..2).all(|n| self.0[n].covers(other.0[n], offset.0[n]))
+    }
+
+    /// The points that are in both, where bounds count from the same ends of the domain.
+    pub fn intersection(self, other: Area) -> Option<Area> {
+        let i = self.0[0].intersection(other.0[0])?;
+        Some(Area([i, self.0[1].intersection(other.0[1])?]))
+    }
+
+    /// An area, as small as can be said, with all points that are in both.
+    pub fn within(self, other: Area) -> Area {
+        Area(std::array::from_fn(|n| self.0[n].within(other.0[n])))
+    }
+}
 
 impl fmt::Display for Area {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -40,6 +40,6 @@ pub mod visit;
 pub use analysis::Analysis;
 pub use diagnostic::{Code, Diagnostic, Diagnostics, Label, Severity};
 pub use dtype::DType;
-pub use grid::{Axes, Axis, Bound, Extent, Interval, Level, Offset};
+pub use grid::{Area, Axes, Axis, Bound, Extent, Interval, Level, Offset};
 pub use program::Program;
 pub use source::{Call, Source, SourceId, SourceMap, Span};

@@ -1,6 +1,6 @@
 //! Walks over statements and expressions.
 
-use crate::grid::Offset;
+use crate::grid::{Area, Offset};
 use crate::ir::{Expr, ExprKind, LevelIndex, Stmt, StmtKind, Subscript, Target};
 use crate::source::Span;
 
@@ -172,6 +172,9 @@ pub struct Access {
     pub write: bool,
     /// Whether it is inside of an `if`, a `while` or a region of the statements that are walked over.
     pub conditional: bool,
+    /// The part of the plane in which the statement that is walked over runs. Regions inside of other statements do not count:
+    /// there, what is read may be read at all points, and left aside at some.
+    pub area: Area,
     /// Where it stands.
     pub span: Span,
 }
@@ -179,15 +182,16 @@ pub struct Access {
 /// Visits every access of statements in the order of evaluation, a statement's reads before its write.
 pub fn accesses(statements: &[Stmt], visit: &mut dyn FnMut(Access)) {
     for statement in statements {
-        of_statement(statement, false, visit);
+        of_statement(statement, false, Area::FULL, visit);
     }
 }
 
-fn of_statement(statement: &Stmt, conditional: bool, visit: &mut dyn FnMut(Access)) {
+fn of_statement(statement: &Stmt, conditional: bool, area: Area, visit: &mut dyn FnMut(Access)) {
     for expr in statement.expressions() {
         reads(expr, &mut |access| {
             visit(Access {
                 conditional,
+                area,
                 ..access
             });
         });
@@ -206,11 +210,16 @@ fn of_statement(statement: &Stmt, conditional: bool, visit: &mut dyn FnMut(Acces
             level: level(subscript.as_deref()),
             write: true,
             conditional,
+            area,
             span: *target_span,
         });
     }
+    let inside = match &statement.kind {
+        StmtKind::Region { area, .. } if !conditional => *area,
+        _ => area,
+    };
     for inner in statement.inner() {
-        of_statement(inner, true, visit);
+        of_statement(inner, true, inside, visit);
     }
 }
 
@@ -233,6 +242,7 @@ pub fn reads(expr: &Expr, visit: &mut dyn FnMut(Access)) {
                 level: level(subscript.as_deref()),
                 write: false,
                 conditional: false,
+                area: Area::FULL,
                 span: node.span,
             });
         }

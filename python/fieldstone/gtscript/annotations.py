@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import operator
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -55,10 +56,59 @@ class Axes(str):
         return str(self)
 
 
+@dataclass(frozen=True)
+class AxisIndex:
+    """A point along an axis, as a bound of regions: ``I[0] + 2``, ``J[-1]``.
+
+    Attributes
+    ----------
+    axis : str
+        Name of the axis.
+    index : int
+        ``0`` for the first point of the domain, ``-1`` for the last.
+    offset : int
+        Points from there.
+    """
+
+    axis: str
+    index: int
+    offset: int = 0
+
+    @property
+    def __gtscript_point__(self) -> tuple[str, int, int]:
+        """What this is inside of a stencil."""
+        return self.axis, self.index, self.offset
+
+    def __add__(self, offset: int) -> AxisIndex:
+        """Move by some points."""
+        if isinstance(offset, bool) or not hasattr(offset, "__index__"):
+            return NotImplemented
+        return AxisIndex(self.axis, self.index, self.offset + operator.index(offset))
+
+    def __radd__(self, offset: int) -> AxisIndex:
+        """Move by some points."""
+        return self + offset
+
+    def __sub__(self, offset: int) -> AxisIndex:
+        """Move by some points, the other way."""
+        if isinstance(offset, bool) or not hasattr(offset, "__index__"):
+            return NotImplemented
+        return AxisIndex(self.axis, self.index, self.offset - operator.index(offset))
+
+    def __str__(self) -> str:
+        return f"{self.axis}[{self.index}] {self.offset:+}" if self.offset else f"{self.axis}[{self.index}]"
+
+
 class Axis(Axes):
-    """One axis; inside of a stencil ``field[K - 1]`` reads the level below."""
+    """One axis; inside of a stencil ``field[K - 1]`` reads the level below, and ``I[0]`` is the first point along I."""
 
     __slots__ = ()
+
+    def __getitem__(self, index: Any) -> AxisIndex:  # type: ignore[override]
+        """Give a point along the axis, for regions: ``I[0]`` is the first of the domain, ``I[-1]`` the last."""
+        if isinstance(index, int) and index in (0, -1):
+            return AxisIndex(str(self), index)
+        raise DimensionsError(f"points along {self} count from {self}[0], the first, or {self}[-1], the last; not {index!r}")
 
     def _outside(self) -> NoReturn:
         raise TypeError(f"an offset from `{self}` means something inside of a stencil only")

@@ -58,9 +58,9 @@ computation: Any = Word("computation")
 interval: Any = Word("interval")
 """``with interval(start, end)``: levels from ``start`` to before ``end``; ``interval(...)`` for all."""
 horizontal: Any = Word("horizontal")
-"""Restriction to a region of the plane; not supported yet."""
+"""``with horizontal(region[i, j], …)``: statements that run in parts of the plane, one after the other."""
 region: Any = Word("region")
-"""A region of the plane; not supported yet."""
+"""``region[I[0], :]``: a part of the plane, as a point or a range along I and along J."""
 compile_assert: Any = Word("compile_assert")
 """``compile_assert(condition)``: an error at compile time where the condition does not hold."""
 __INLINED: Any = Word("__INLINED")

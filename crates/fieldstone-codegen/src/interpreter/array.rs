@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use fieldstone_stencil::{Axes, Extent};
+use fieldstone_stencil::{Axes, Axis, Extent};
 
 use super::Access;
 use super::element::Element;
@@ -47,10 +47,24 @@ impl Array {
     }
 
     /// Zeros on the domain and `extent` around it, none of them written.
-    pub(super) fn temporary(itemsize: usize, domain: [usize; 3], extent: Extent) -> Array {
-        let region = Region::new([0; 3], domain).extended(extent);
-        let [i, j, _] = region.shape;
-        let strides = [1, i, i * j].map(|points| (points * itemsize) as isize);
+    pub(super) fn temporary(
+        itemsize: usize,
+        domain: [usize; 3],
+        extent: Extent,
+        axes: Axes,
+    ) -> Array {
+        let mut region = Region::new([0; 3], domain).extended(extent);
+        let mut points = itemsize as isize;
+        let mut strides = [0; 3];
+        for axis in Axis::ALL {
+            let n = axis.index();
+            if axes.contains(axis) {
+                strides[n] = points;
+                points *= region.shape[n] as isize;
+            } else {
+                (region.start[n], region.shape[n]) = (0, 1);
+            }
+        }
         let mut memory = vec![0; region.len() * itemsize];
         let origin: isize = (0..3).map(|n| -region.start[n] as isize * strides[n]).sum();
         Array {
@@ -58,7 +72,7 @@ impl Array {
             strides,
             start: region.start,
             end: region.end(),
-            axes: Axes::IJK,
+            axes,
             own: Some(Own {
                 _memory: memory,
                 written: vec![false; region.len()],
@@ -141,7 +155,10 @@ impl Array {
 
     /// Number of a point, I fastest.
     fn position(&self, index: [i64; 3]) -> usize {
-        let along = |n: usize| (index[n] - self.start[n]) as usize;
+        let along = |n: usize| match self.axes.0[n] {
+            true => (index[n] - self.start[n]) as usize,
+            false => 0,
+        };
         let points = |n: usize| (self.end[n] - self.start[n]) as usize;
         along(0) + points(0) * (along(1) + points(1) * along(2))
     }

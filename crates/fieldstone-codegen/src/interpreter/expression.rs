@@ -19,6 +19,8 @@ pub(super) struct State {
     pub(super) scalars: Vec<u64>,
     /// Whether a NaN that is assigned is an error.
     pub(super) checks_nan: bool,
+    /// Points along each axis.
+    pub(super) domain: [usize; 3],
 }
 
 impl State {

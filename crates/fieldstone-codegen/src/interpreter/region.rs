@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use fieldstone_stencil::{Extent, Offset};
+use fieldstone_stencil::{Area, Axis, Extent, Offset};
 
 /// Points of a block at most: few enough for its values to stay in the nearest cache, enough to make calls rare.
 const BLOCK: usize = 2048;
@@ -47,6 +47,36 @@ impl Region {
             start: std::array::from_fn(|n| grown(n).0),
             shape: std::array::from_fn(|n| grown(n).1),
         }
+    }
+
+    /// The part of it that lies in an area of a domain.
+    pub(super) fn within(&self, area: Area, domain: [usize; 3]) -> Region {
+        let mut inside = *self;
+        for axis in [Axis::I, Axis::J] {
+            let n = axis.index();
+            let (part, mut end) = (area.along(axis), self.end()[n]);
+            if let Some(bound) = part.start {
+                inside.start[n] = inside.start[n].max(bound.resolve(domain[n]));
+            }
+            if let Some(bound) = part.end {
+                end = end.min(bound.resolve(domain[n]));
+            }
+            inside.shape[n] = usize::try_from(end - inside.start[n]).unwrap_or(0);
+        }
+        inside
+    }
+
+    /// Where a mask holds, in the order of the blocks, and points are also in a part of the region.
+    pub(super) fn mask_of(&self, part: &Region, mask: &[bool]) -> Vec<bool> {
+        let end = part.end();
+        let inside = |index: [i64; 3]| (0..3).all(|n| (part.start[n]..end[n]).contains(&index[n]));
+        let points = self.blocks().flat_map(|block| {
+            let points: Vec<[i64; 3]> = block.region.points().collect();
+            points
+        });
+        (points.zip(mask))
+            .map(|(index, holds)| *holds && inside(index))
+            .collect()
     }
 
     /// The same box, moved.

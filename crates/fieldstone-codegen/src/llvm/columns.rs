@@ -2,7 +2,7 @@
 
 use fieldstone_stencil::ir::Order;
 use fieldstone_stencil::schedule::{ColumnNest, Stage, Sweep};
-use fieldstone_stencil::{Axis, Extent};
+use fieldstone_stencil::{Area, Axis, Extent};
 
 use crate::tile::Block;
 use crate::transposed::{SYMBOL, Transposed};
@@ -10,7 +10,7 @@ use crate::transposed::{SYMBOL, Transposed};
 use super::builder::Builder;
 use super::entry::{Context, Entry};
 use super::place::{self, Row};
-use super::range::{clip_levels, tile_range};
+use super::range::{clip_area, clip_levels, in_area, tile_range};
 use super::row;
 
 pub(super) fn columns(context: &Context<'_>, entry: &Entry, b: &mut Builder, nest: &ColumnNest) {
@@ -93,7 +93,22 @@ impl ColumnBlock<'_> {
         row.index[2] = level.to_string();
         row.tile[vector] = self.columns.0.clone();
         let range = self.clip(b, stage.extent);
-        row::stage(self.context, self.entry, b, stage, &row, &range);
+        let mut range = clip_area(self.entry, b, stage.area, self.nest.vector, range);
+        if let Some(inside) = in_area(self.entry, b, stage.area, self.nest.outer(), &self.row) {
+            range.1 = b.value(format_args!(
+                "select i1 {inside}, i64 {}, i64 {}",
+                range.1, range.0
+            ));
+        }
+        let compute = |b: &mut Builder| {
+            row::stage(self.context, self.entry, b, stage, &row, &range);
+        };
+        if stage.area == Area::FULL {
+            return compute(b);
+        }
+        // Most blocks have no column of a region.
+        let any = b.value(format_args!("icmp slt i64 {}, {}", range.0, range.1));
+        b.when(&any, compute);
     }
 
     /// The columns that belong to the domain with an extent; none where the row is outside.

@@ -1,6 +1,6 @@
 //! Ranges of points along an axis: of a tile, of the levels of an interval, of the columns of an extent.
 
-use fieldstone_stencil::{Axis, Bound, Interval, Level};
+use fieldstone_stencil::{Area, Axis, Bound, Interval, Level};
 
 use super::builder::Builder;
 use super::entry::Entry;
@@ -40,14 +40,56 @@ pub(super) fn clip_levels(
     if interval == Interval::FULL {
         return range;
     }
-    let start = bound(entry, b, interval.start);
-    let end = bound(entry, b, interval.end);
+    let start = bound(entry, b, Axis::K, interval.start);
+    let end = bound(entry, b, Axis::K, interval.end);
     (b.max(&range.0, &start), b.min(&range.1, &end))
 }
 
-fn bound(entry: &Entry, b: &mut Builder, bound: Bound) -> String {
-    match bound.level {
-        Level::Start => b.add(&entry.first_level, bound.offset),
-        Level::End => b.add(&entry.domain[2], bound.offset),
+/// Cuts a range of points along a horizontal axis to a part of the plane. The result may end before it begins.
+pub(super) fn clip_area(
+    entry: &Entry,
+    b: &mut Builder,
+    area: Area,
+    axis: Axis,
+    mut range: (String, String),
+) -> (String, String) {
+    let part = area.along(axis);
+    if let Some(start) = part.start {
+        let start = bound(entry, b, axis, start);
+        range.0 = b.max(&range.0, &start);
+    }
+    if let Some(end) = part.end {
+        let end = bound(entry, b, axis, end);
+        range.1 = b.min(&range.1, &end);
+    }
+    range
+}
+
+/// Whether an index along a horizontal axis is in a part of the plane; `None` where every one is.
+pub(super) fn in_area(
+    entry: &Entry,
+    b: &mut Builder,
+    area: Area,
+    axis: Axis,
+    index: &str,
+) -> Option<String> {
+    let part = area.along(axis);
+    let mut tests = Vec::new();
+    for (comparison, limit) in [("sge", part.start), ("slt", part.end)] {
+        if let Some(limit) = limit {
+            let limit = bound(entry, b, axis, limit);
+            tests.push(b.value(format_args!("icmp {comparison} i64 {index}, {limit}")));
+        }
+    }
+    let tests = tests.into_iter();
+    tests.reduce(|all, test| b.value(format_args!("and i1 {all}, {test}")))
+}
+
+/// The index of a bound.
+pub(super) fn bound(entry: &Entry, b: &mut Builder, axis: Axis, bound: Bound) -> String {
+    match (bound.level, axis) {
+        (Level::Start, Axis::K) => b.add(&entry.first_level, bound.offset),
+        (Level::Start, Axis::I | Axis::J) => bound.offset.to_string(),
+        (Level::End, axis) => b.add(&entry.domain[axis.index()], bound.offset),
     }
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use fieldstone_stencil::ir::{BinaryOp, Expr, ExprKind, ScalarId, Stencil, Stmt, StmtKind, Target};
 use fieldstone_stencil::schedule::Stage;
 use fieldstone_stencil::visit::Accesses;
-use fieldstone_stencil::{Axis, DType, Offset};
+use fieldstone_stencil::{Area, Axis, DType, Offset};
 
 use crate::power;
 
@@ -14,6 +14,7 @@ use super::arithmetic::Arithmetic;
 use super::builder::Builder;
 use super::entry::{Context, Entry};
 use super::place::{self, Row, RowPointer, Spacing};
+use super::range::{bound, in_area};
 use super::types::{self, Lanes};
 
 /// What is computed once for a row.
@@ -52,7 +53,15 @@ pub(super) fn stage(
             values: HashMap::new(),
             changed: Vec::new(),
         };
-        body.statements(&stage.statements, None);
+        for statement in &stage.statements {
+            match &statement.kind {
+                // The loops around are cut to the area of the stage.
+                StmtKind::Region { area, body: inner } if *area == stage.area => {
+                    body.statements(inner, None);
+                }
+                _ => body.statement(statement, None),
+            }
+        }
         body.store_changes();
     };
     let main_loop = |b: &mut Builder, stream: bool| {
@@ -226,6 +235,9 @@ fn splat(b: &mut Builder, lanes: Lanes, element: &str, value: &str) -> String {
 
 /// `first`, `first + 1`, …, as `i64`.
 fn lane_indices(b: &mut Builder, lanes: Lanes, first: &str) -> String {
+    if lanes.width == 1 {
+        return first.to_string();
+    }
     let firsts = splat(b, lanes, "i64", first);
     let kind = lanes.of("i64");
     let steps: Vec<String> = (0..lanes.width).map(|n| format!("i64 {n}")).collect();
@@ -272,8 +284,14 @@ impl Body<'_, '_> {
                 let value = self.expression(value);
                 self.assign(*target, value, condition);
             }
-            StmtKind::While { .. } | StmtKind::Region { .. } => {
-                unreachable!("no program has loops or regions yet")
+            StmtKind::While { .. } => unreachable!("no program has loops yet"),
+            StmtKind::Region { area, body } => {
+                let inside = self.inside(*area);
+                let condition = match inside {
+                    Some(inside) => Some(self.both(condition, &inside)),
+                    None => condition.map(str::to_owned),
+                };
+                self.statements(body, condition.as_deref());
             }
             StmtKind::If {
                 condition: test,
@@ -290,6 +308,43 @@ impl Body<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Which lanes are in a part of the plane; `None` where all of every row are.
+    fn inside(&mut self, area: Area) -> Option<String> {
+        let mut inside: Option<String> = None;
+        for axis in [Axis::I, Axis::J] {
+            let test = if axis == self.row.vector {
+                self.lanes_in_area(area, axis)
+            } else {
+                let index = self.row.index[axis.index()].clone();
+                let test = in_area(self.entry, self.b, area, axis, &index);
+                test.map(|test| splat(self.b, self.lanes, "i1", &test))
+            };
+            inside = match (inside, test) {
+                (Some(inside), Some(test)) => Some(self.arithmetic().and(&inside, &test)),
+                (inside, test) => inside.or(test),
+            };
+        }
+        inside
+    }
+
+    fn lanes_in_area(&mut self, area: Area, axis: Axis) -> Option<String> {
+        let part = area.along(axis);
+        let indices = lane_indices(self.b, self.lanes, self.first);
+        let kind = self.lanes.of("i64");
+        let mut inside: Option<String> = None;
+        for (comparison, limit) in [("sge", part.start), ("slt", part.end)] {
+            let Some(limit) = limit else { continue };
+            let limit = bound(self.entry, self.b, axis, limit);
+            let limit = splat(self.b, self.lanes, "i64", &limit);
+            let test = (self.b).value(format_args!("icmp {comparison} {kind} {indices}, {limit}"));
+            inside = match inside {
+                Some(inside) => Some(self.arithmetic().and(&inside, &test)),
+                None => Some(test),
+            };
+        }
+        inside
     }
 
     fn both(&mut self, condition: Option<&str>, test: &str) -> String {

@@ -7,7 +7,7 @@ use super::builder::Builder;
 use super::entry::{self, Context, Entry};
 use super::kernel::Loops;
 use super::place::Row;
-use super::range::{clip_levels, tile_range};
+use super::range::{clip_area, clip_levels, in_area, tile_range};
 use super::row;
 
 /// Tiles, the sliding axis inside each, and every stage a few rows ahead of those that read it.
@@ -181,17 +181,20 @@ fn stages(
                 row::stage(context, entry, b, stage, &row, &vectors);
             });
         };
-        if before + after < place.most {
+        let inside = in_area(entry, b, stage.area, roles.slide, &at);
+        let ready = (before + after < place.most).then(|| {
             let first = b.sub(&place.slides.0, before);
-            let ready = b.value(format_args!("icmp sge i64 {at}, {first}"));
-            b.when(&ready, emit);
-        } else {
-            emit(b);
+            b.value(format_args!("icmp sge i64 {at}, {first}"))
+        });
+        let tests = ready.into_iter().chain(inside);
+        match tests.reduce(|all, test| b.value(format_args!("and i1 {all}, {test}"))) {
+            Some(condition) => b.when(&condition, emit),
+            None => emit(b),
         }
     }
 }
 
-/// A tile's range along an axis, widened to what a stage computes and cut to its levels.
+/// A tile's range along an axis, widened to what a stage computes and cut to its levels or to its part of the plane.
 fn widen(
     entry: &Entry,
     b: &mut Builder,
@@ -204,6 +207,6 @@ fn widen(
     let range = (b.sub(&range.0, before), b.add(&range.1, after));
     match axis {
         Axis::K => clip_levels(entry, b, stage.interval, range),
-        _ => range,
+        Axis::I | Axis::J => clip_area(entry, b, stage.area, axis, range),
     }
 }

@@ -7,6 +7,22 @@ class _Box(tuple):
     def __add__(self, offset):
         return _Box(*((begin + step, end + step) for (begin, end), step in zip(self, offset, strict=True)))
 
+    def cut(self, i, j):
+        """The part inside of ranges along I and J, where None is an open end."""
+        ranges = []
+        for (begin, end), (first, last) in zip(self, (i, j, (None, None)), strict=True):
+            begin = begin if first is None else max(begin, first)
+            ranges.append((begin, max(begin, end if last is None else min(end, last))))
+        return _Box(*ranges)
+
+    def inside(self, i, j):
+        """Whether each point is inside of ranges along I and J."""
+        part = self.cut(i, j)
+        i, j = (np.arange(*own) for own in self[:2])
+        (first_i, last_i), (first_j, last_j), _ = part
+        inside_i, inside_j = (first_i <= i) & (i < last_i), (first_j <= j) & (j < last_j)
+        return inside_i[:, None, None] & inside_j[None, :, None]
+
 
 class _Field:
     """An array along some of I, J, K, read and written in boxes."""
@@ -17,9 +33,9 @@ class _Field:
         self.origin = [next(origin) if axis in axes else None for axis in "IJK"]
 
     @classmethod
-    def zeros(cls, dtype, domain, extent):
-        shape = [lower + points + upper for points, (lower, upper) in zip(domain, extent, strict=True)]
-        return cls(np.zeros(shape, dtype), [lower for lower, _ in extent])
+    def zeros(cls, dtype, domain, extent, axes="IJK"):
+        along = [(lower, points + upper) for axis, points, (lower, upper) in zip("IJK", domain, extent) if axis in axes]
+        return cls(np.zeros([lower + upper for lower, upper in along], dtype), [lower for lower, _ in along], axes)
 
     def __getitem__(self, box):
         """A view; axes that the array does not have are new ones of length one."""

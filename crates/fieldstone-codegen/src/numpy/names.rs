@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fieldstone_stencil::ir::{Stencil, Target};
 
-/// What the text itself uses; masks are `mask1`, `then1`, `else1` and so on.
+/// What the text itself uses; masks are `mask1`, `then1`, `else1` and so on, boxes `whole1`.
 const RESERVED: [&str; 17] = [
     "_Box", "_Field", "abs", "box", "domain", "iter", "k", "math", "max", "min", "ni", "nj", "nk",
     "np", "origins", "range", "reversed",
@@ -64,7 +64,7 @@ fn free_name(name: &str, taken: &mut BTreeSet<String>) -> String {
     let part = |c: char| if c.is_alphanumeric() { c } else { '_' };
     let mut free: String = name.chars().map(part).collect();
     let is_mask = |name: &str| {
-        ["mask", "then", "else"].into_iter().any(|mask| {
+        ["mask", "then", "else", "whole"].into_iter().any(|mask| {
             name.strip_prefix(mask)
                 .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
         })

@@ -236,13 +236,8 @@ impl Stencil {
         origins: &[[isize; 3]],
         domain: [usize; 3],
     ) -> Result<(), CallError> {
-        domain::fits(
-            &self.fields,
-            operands,
-            origins,
-            domain,
-            self.program.analysis.min_levels,
-        )?;
+        let least = self.program.analysis.min_domain();
+        domain::fits(&self.fields, operands, origins, domain, least)?;
         if domain.contains(&0) {
             return Ok(());
         }
@@ -300,7 +295,9 @@ pub(super) fn call_error(py: Python<'_>, error: &CallError) -> PyErr {
     let class = match error {
         CallError::OriginInsideExtent { .. } | CallError::OriginOutside { .. } => "OriginError",
         CallError::ShapeTooSmall { .. } => "ShapeError",
-        CallError::DomainTooLarge { .. } | CallError::TooFewLevels { .. } => "DomainError",
+        CallError::DomainTooLarge { .. }
+        | CallError::TooFewLevels { .. }
+        | CallError::TooFewPoints { .. } => "DomainError",
         CallError::Overlap { .. } | CallError::SharedPoints { .. } => "AliasError",
     };
     raise(py, class, error.to_string())

@@ -105,7 +105,7 @@ impl Stencil {
             &stencil.fields,
             &origins,
             domain,
-            stencil.program.analysis.min_levels,
+            stencil.program.analysis.min_domain(),
         )
         .map_err(|error| call_error(slf.py(), &error))?;
         Ok(FrozenStencil {

@@ -436,7 +436,10 @@ impl Lowering<'_> {
             match self.resolve(argument) {
                 Err(Reported) => return Binding::Broken,
                 Ok(Meaning::Value(
-                    value @ (Value::Function(_) | Value::Namespace { .. } | Value::Keyword(_)),
+                    value @ (Value::Function(_)
+                    | Value::Namespace { .. }
+                    | Value::Keyword(_)
+                    | Value::Point(..)),
                 )) => {
                     return Binding::Value(value);
                 }

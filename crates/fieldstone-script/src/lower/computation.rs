@@ -6,6 +6,7 @@ use ruff_python_ast::{Expr, ExprCall, Stmt, StmtFunctionDef, StmtIf, StmtWith};
 use ruff_text_size::Ranged;
 
 use super::name::Meaning;
+use super::region::Placed;
 use super::{Lowering, Reported};
 use crate::definition::Value;
 use crate::keyword::Keyword;
@@ -18,6 +19,7 @@ const FORM: &str = "write `with computation(PARALLEL), interval(...):`";
 struct Items {
     order: Option<(Order, Span)>,
     interval: Option<(Interval, Span)>,
+    areas: Option<Vec<Placed>>,
 }
 
 impl Lowering<'_> {
@@ -145,8 +147,13 @@ impl Lowering<'_> {
             span,
         };
         match items.interval {
-            Some((interval, span)) => self.section(&mut computation, interval, span, &with.body),
-            None => self.intervals(&mut computation, &with.body, header),
+            Some((interval, span)) => {
+                self.section(&mut computation, interval, span, items.areas, &with.body);
+            }
+            None => {
+                let areas = items.areas.as_deref();
+                self.intervals(&mut computation, areas, &with.body, header);
+            }
         }
         if !computation.sections.is_empty() {
             self.stencil.computations.push(computation);
@@ -154,7 +161,13 @@ impl Lowering<'_> {
     }
 
     /// The nested intervals of a computation.
-    fn intervals(&mut self, computation: &mut Computation, statements: &[Stmt], header: Span) {
+    fn intervals(
+        &mut self,
+        computation: &mut Computation,
+        areas: Option<&[Placed]>,
+        statements: &[Stmt],
+        header: Span,
+    ) {
         for statement in statements {
             match statement {
                 Stmt::With(with) => {
@@ -166,8 +179,20 @@ impl Lowering<'_> {
                         Items {
                             order: None,
                             interval: Some((interval, span)),
+                            areas: inner,
                         } => {
-                            self.section(computation, interval, span, &with.body);
+                            if let (Some(_), Some([(_, outer), ..])) = (&inner, areas) {
+                                self.report(
+                                    rule::WITH
+                                        .at(
+                                            self.header(with),
+                                            "a `horizontal` inside of a `horizontal`",
+                                        )
+                                        .with_secondary(*outer, "the outer region"),
+                                );
+                            }
+                            let areas = inner.or_else(|| areas.map(<[Placed]>::to_vec));
+                            self.section(computation, interval, span, areas, &with.body);
                         }
                         Items {
                             order: Some((_, inner)),
@@ -183,6 +208,7 @@ impl Lowering<'_> {
                         Items {
                             order: None,
                             interval: None,
+                            ..
                         } => {
                             self.report(
                                 rule::WITH
@@ -194,7 +220,7 @@ impl Lowering<'_> {
                 }
                 Stmt::If(branch) => {
                     if let Ok(chosen) = self.chosen(branch) {
-                        self.intervals(computation, chosen, header);
+                        self.intervals(computation, areas, chosen, header);
                     }
                 }
                 other if self.declaration(other) => {}
@@ -217,9 +243,13 @@ impl Lowering<'_> {
         computation: &mut Computation,
         interval: Interval,
         span: Span,
+        areas: Option<Vec<Placed>>,
         statements: &[Stmt],
     ) {
-        let body = self.collect(|lowering| lowering.statements(statements));
+        let body = self.collect(|lowering| match areas {
+            None => lowering.statements(statements),
+            Some(areas) => lowering.in_areas(&areas, |lowering| lowering.statements(statements)),
+        });
         computation.sections.push(Section {
             interval,
             body,
@@ -273,17 +303,19 @@ impl Lowering<'_> {
                 items.interval = Some((self.interval(call)?, span));
                 Ok(())
             }
-            Some((Keyword::Computation | Keyword::Interval, _)) => Err(self.report(
+            Some((Keyword::Horizontal, call)) if items.areas.is_none() => {
+                items.areas = Some(self.areas(call)?);
+                Ok(())
+            }
+            Some((Keyword::Computation | Keyword::Interval | Keyword::Horizontal, _)) => Err(self
+                .report(
                 rule::WITH
                     .at(
                         span,
-                        "a `with` has one computation and one interval at most",
+                        "a `with` has one computation, one interval and one `horizontal` at most",
                     )
                     .with_help(FORM),
             )),
-            Some((Keyword::Horizontal, _)) => {
-                Err(self.report(rule::REGION.at(span, "horizontal regions are not supported yet")))
-            }
             _ => {
                 let name = match item {
                     Expr::Call(call) => &self.text()[call.func.range()],

@@ -164,6 +164,9 @@ impl Lowering<'_> {
                 rule::AXIS_VALUE.at(span, format!("the index along {axis} as a value is not supported yet"))
             }
             Value::Keyword(_) => rule::WRONG_KIND.at(span, format!("`{name}` is a word of gtscript, not a value")),
+            Value::Point(..) => rule::WRONG_KIND
+                .at(span, format!("`{name}` is a point along an axis, not a value"))
+                .with_help("such points are bounds of regions, `horizontal(region[…])`"),
             Value::Namespace { description, members } => {
                 let help = match members.first() {
                     Some(member) => format!("name one of its attributes, such as `{name}.{member}`"),

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `signature` | parameters of the stencil |
 //! | `computation` | `with computation(…), interval(…)` |
+//! | `region` | `with horizontal(region[…])` |
 //! | `statement`, `target` | assignments, `return`; what is assigned |
 //! | `branch`, `condition` | `if`; conditions that decide nothing |
 //! | `expression` | operators and reads |
@@ -19,6 +20,7 @@ mod computation;
 mod condition;
 mod expression;
 mod name;
+mod region;
 mod signature;
 mod statement;
 mod subscript;

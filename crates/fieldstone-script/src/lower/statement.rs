@@ -29,6 +29,7 @@ impl Lowering<'_> {
             Stmt::AugAssign(assign) => self.augmented(assign),
             Stmt::AnnAssign(assign) => self.annotated(assign),
             Stmt::If(branch) => self.branch(branch),
+            Stmt::With(with) => self.regions(with),
             Stmt::Return(statement) => self.result(statement),
             other if self.declaration(other) => Ok(()),
             other => Err(self.foreign_statement(other)),
@@ -43,18 +44,9 @@ impl Lowering<'_> {
         };
         let diagnostic = match statement {
             Stmt::While(_) => rule::WHILE.at(keyword(5), "`while` is not supported yet"),
-            Stmt::With(with) => {
-                let region = with.items.iter().find(|item| {
-                    matches!(&item.context_expr, Expr::Call(call) if matches!(call.func.as_ref(), Expr::Name(name) if name.id == "horizontal"))
-                });
-                match region {
-                    Some(item) => rule::REGION
-                        .at(self.span(item), "horizontal regions are not supported yet"),
-                    None => rule::WITH
-                        .at(keyword(4), "a `with` inside of an interval means nothing")
-                        .with_help("computations and intervals stand side by side; put this one below, with less indentation"),
-                }
-            }
+            Stmt::With(_) => rule::WITH
+                .at(keyword(4), "a `with` inside of an interval means nothing")
+                .with_help("computations and intervals stand side by side; put this one below, with less indentation"),
             Stmt::For(_) => rule::STATEMENT
                 .at(keyword(3), "`for` is not part of gtscript")
                 .with_help(

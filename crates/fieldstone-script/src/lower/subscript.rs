@@ -230,7 +230,7 @@ impl Lowering<'_> {
     }
 
     /// The axis a name stands for, where it is not hidden by another meaning.
-    fn axis_name(&self, expression: &Expr) -> Option<Axis> {
+    pub(super) fn axis_name(&self, expression: &Expr) -> Option<Axis> {
         let (path, root) = crate::names::path(expression)?;
         let frame = self.frame();
         if frame.locals.contains_key(root) || frame.assigned.contains_key(root) {

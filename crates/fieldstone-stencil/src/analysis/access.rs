@@ -8,7 +8,7 @@ use super::{
     UNUSED_PARAMETER,
 };
 use crate::diagnostic::{Category, Diagnostic};
-use crate::grid::{Axes, Axis, Extent, Interval, Offset};
+use crate::grid::{Area, Axes, Axis, Extent, Interval, Offset};
 use crate::ir::{Computation, Expr, ExprKind, Order, Param, Stencil, Stmt, StmtKind, Target};
 use crate::source::Span;
 use crate::visit::accesses;
@@ -28,6 +28,8 @@ pub struct Place {
     pub offset: Offset,
     /// A write, or else a read.
     pub write: bool,
+    /// The part of the plane in which it happens.
+    pub area: Area,
     /// Where it stands.
     pub span: Span,
 }
@@ -36,6 +38,11 @@ impl Place {
     /// The extent of its statement.
     pub fn computed_on(&self, extents: &[Vec<Vec<Extent>>]) -> Extent {
         extents[self.computation][self.section][self.statement]
+    }
+
+    /// What it reaches from the points of a statement's extent that lie in its area; `None` where none do.
+    pub fn reach(&self, extent: Extent) -> Option<Extent> {
+        Some(self.area.clip(extent)?.shifted(self.offset))
     }
 }
 
@@ -53,6 +60,7 @@ pub fn places(stencil: &Stencil) -> Vec<Place> {
                         target: access.target,
                         offset: access.offset,
                         write: access.write,
+                        area: access.area,
                         span: access.span,
                     });
                 });
@@ -159,17 +167,18 @@ fn ambiguous_write(
     target: Target,
     span: Span,
 ) -> Option<Diagnostic> {
-    let Target::Field(id) = target else {
-        return None;
+    let axes = stencil.target_axes(target);
+    let declared = match target {
+        Target::Field(id) => stencil.field(id).span,
+        Target::Temp(id) => stencil.temporary(id).span,
     };
-    let field = stencil.field(id);
     let one_level = interval.start.level == interval.end.level
         && interval.end.offset - interval.start.offset <= 1;
     let missing = (Axis::ALL.into_iter()).find(|axis| {
         let runs_in_order = computation.order != Order::Parallel || one_level;
-        !field.axes.contains(*axis) && (*axis != Axis::K || !runs_in_order)
+        !axes.contains(*axis) && (*axis != Axis::K || !runs_in_order)
     })?;
-    let name = &field.name;
+    let name = stencil.source_name(target);
     let help = if missing == Axis::K {
         "use `computation(FORWARD)` or `BACKWARD`, in which the last level wins".to_string()
     } else {
@@ -184,8 +193,8 @@ fn ambiguous_write(
         )
         .with_label(format!("assigned at every point along {missing} at once"))
         .with_secondary(
-            field.span,
-            format!("`{name}` is declared with the axes {}", field.axes),
+            declared,
+            format!("`{name}` is declared with the axes {axes}"),
         )
         .with_help(help),
     )

@@ -60,7 +60,7 @@ pub fn uneven(
         let reads = || {
             let reads = run.iter().filter(|place| !place.write);
             reads.map(|read| {
-                let at = shifted(read.computed_on(extents), read.offset);
+                let at = reach(read, read.computed_on(extents));
                 (read, source(stencil, order, read.target, read.offset), at)
             })
         };
@@ -81,7 +81,7 @@ pub fn uneven(
                     source(stencil, order, read.target, read.offset),
                     Source::Ahead
                 ) {
-                    add(&mut asked, read.target, shifted(extent, read.offset));
+                    add(&mut asked, read.target, reach(read, extent));
                 }
             }
         }
@@ -140,7 +140,7 @@ fn computation(
                 .fold(Extent::ZERO, |all, one| all.union(*one));
             extents[statement[0].section][statement[0].statement] = extent;
             for read in statement.iter().filter(|place| !place.write) {
-                let at = shifted(extent, read.offset);
+                let at = reach(read, extent);
                 match source(stencil, order, read.target, read.offset) {
                     Source::Before => add(&mut here, read.target, at),
                     Source::Ahead => add(&mut ahead, read.target, at),
@@ -163,7 +163,7 @@ fn computation(
             let extent = extents[statement[0].section][statement[0].statement];
             for read in statement.iter().filter(|place| !place.write) {
                 if let Source::Carried = source(stencil, order, read.target, read.offset) {
-                    add(&mut carried, read.target, shifted(extent, read.offset));
+                    add(&mut carried, read.target, reach(read, extent));
                 }
             }
         }
@@ -171,8 +171,9 @@ fn computation(
     Err(Box::new(growing(stencil, places, order)))
 }
 
-fn shifted(extent: Extent, offset: Offset) -> Extent {
-    let [i, j, _] = extent.shifted(offset).0;
+/// What a read asks for: at least the domain.
+fn reach(read: &Place, extent: Extent) -> Extent {
+    let [i, j, _] = read.reach(extent).unwrap_or_default().0;
     Extent::ZERO.union(Extent([i, j, (0, 0)]))
 }
 

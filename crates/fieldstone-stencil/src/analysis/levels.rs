@@ -7,7 +7,7 @@ use super::access::Place;
 use super::conditions::Conditions;
 use super::{MAYBE_UNINITIALISED, OVERLAP, READ_BEFORE_WRITE, TOO_FAR, UNWRITTEN_LEVEL};
 use crate::diagnostic::{Category, Diagnostic};
-use crate::grid::{Axis, Interval, Level, Offset};
+use crate::grid::{Area, Axis, Interval, Level, Offset};
 use crate::ir::{
     Computation, Expr, ExprKind, Order, Section, Stencil, Stmt, StmtKind, Target, TempId,
 };
@@ -95,7 +95,14 @@ pub fn check_distances(stencil: &Stencil, places: &[Place]) -> Vec<Diagnostic> {
     let offsets = (places.iter())
         .filter(|place| place.offset.0.iter().any(|n| n.unsigned_abs() > FARTHEST))
         .map(|place| too_far(place.span, "this offset is too large"));
-    bounds.chain(offsets).collect()
+    let areas = (places.iter())
+        .filter(|place| {
+            let bounds = (place.area.0.iter()).flat_map(|range| [range.start, range.end]);
+            let mut far = bounds.flatten().map(|bound| bound.offset.unsigned_abs());
+            far.any(|offset| offset > FARTHEST)
+        })
+        .map(|place| too_far(place.span, "this region's bounds are too large"));
+    bounds.chain(offsets).chain(areas).collect()
 }
 
 /// A height at which both ends of the domain are far from each other, so that intervals relate as they do in every domain
@@ -251,6 +258,8 @@ pub fn check_temporaries(stencil: &Stencil) -> Result<Uninitialised, Vec<Diagnos
         conditions: Conditions::new(stencil),
         warnings: Vec::new(),
         uninitialised: vec![false; stencil.temporaries.len()],
+        area: Area::FULL,
+        in_areas: Vec::new(),
         reported: HashSet::new(),
         warned: HashSet::new(),
         errors: Vec::new(),
@@ -276,6 +285,10 @@ struct Check<'a> {
     conditions: Conditions<'a>,
     warnings: Vec<Diagnostic>,
     uninitialised: Vec<bool>,
+    /// Where the current statement runs.
+    area: Area,
+    /// What regions of this section wrote at every point of them.
+    in_areas: Vec<(Area, TempId)>,
     reported: HashSet<TempId>,
     warned: HashSet<TempId>,
     errors: Vec<Diagnostic>,
@@ -299,7 +312,10 @@ impl Check<'_> {
         let mut sections = Vec::new();
         for section in &computation.sections {
             let range = resolve(section.interval, self.levels);
-            let every = always_written(&section.body);
+            let mut every = always_written(&section.body);
+            if !is_never_empty(section.interval) {
+                every.retain(|id| self.has_levels(*id));
+            }
             for id in &every {
                 whole.every.entry(*id).or_default().add(&range);
             }
@@ -326,6 +342,7 @@ impl Check<'_> {
                 some: &mut some,
                 every: &every,
             };
+            self.in_areas.clear();
             self.block(&section.body, &mut here, &mut HashSet::new());
             for id in written {
                 every.entry(id).or_default().add(&range);
@@ -370,7 +387,9 @@ impl Check<'_> {
                     // What a branch writes is sure inside of it only, unless both do.
                     let [then, orelse] = [(then, true), (orelse, false)].map(|(branch, holds)| {
                         let outer = self.conditions.enter(condition, holds);
+                        let areas = self.in_areas.len();
                         let inside = self.block(branch, here, sure);
+                        self.in_areas.truncate(areas);
                         self.conditions.leave(outer);
                         inside.iter().for_each(|id| {
                             sure.remove(id);
@@ -382,19 +401,31 @@ impl Check<'_> {
                         new.insert(*id);
                     }
                 }
-                // What they write is sure inside of them only: perhaps they do not run at a point.
-                StmtKind::While { body, .. } | StmtKind::Region { body, .. } => {
-                    for expr in stmt.expressions() {
-                        self.reads(expr, here, sure);
-                    }
-                    let outer = match &stmt.kind {
-                        StmtKind::While { condition, .. } => self.conditions.enter(condition, true),
-                        _ => self.conditions.enter_region(stmt),
-                    };
+                // What it writes is sure inside of it only: perhaps it does not run at a point.
+                StmtKind::While { condition, body } => {
+                    self.reads(condition, here, sure);
+                    let outer = self.conditions.enter(condition, true);
+                    let areas = self.in_areas.len();
                     let inside = self.block(body, here, sure);
+                    self.in_areas.truncate(areas);
                     self.conditions.leave(outer);
                     for id in inside {
                         sure.remove(&id);
+                    }
+                }
+                // What it writes is sure in the same area of later statements as well.
+                StmtKind::Region { area, body } => {
+                    let outer = self.conditions.enter_region(stmt);
+                    let around = self.area;
+                    self.area = area.within(around);
+                    let inside = self.block(body, here, sure);
+                    self.area = around;
+                    self.conditions.leave(outer);
+                    for id in inside {
+                        sure.remove(&id);
+                        if around == Area::FULL {
+                            self.in_areas.push((*area, id));
+                        }
                     }
                 }
             }
@@ -410,7 +441,15 @@ impl Check<'_> {
                 ..
             } = node.kind
             {
-                self.read(id, offset, node.span, here, sure.contains(&id));
+                let in_area = |(area, written): &(Area, TempId)| {
+                    *written == id && area.covers(self.area, offset)
+                };
+                let sure = sure.contains(&id) || self.in_areas.iter().any(in_area);
+                if self.has_levels(id) {
+                    self.read(id, offset, node.span, here, sure);
+                } else {
+                    self.read_without_levels(id, offset, node.span, here, sure);
+                }
             }
         });
     }
@@ -462,6 +501,40 @@ impl Check<'_> {
                 self.warnings.push(warning);
             }
         }
+    }
+
+    /// A temporary without levels has the value that was written last, at whatever level.
+    fn read_without_levels(
+        &mut self,
+        id: TempId,
+        offset: Offset,
+        span: Span,
+        here: &Here,
+        sure: bool,
+    ) {
+        let any = |levels: Option<&Levels>| levels.is_some_and(|levels| !levels.0.is_empty());
+        let in_order = here.order != Order::Parallel;
+        let some = any(self.before.some.get(&id))
+            || any(here.some.get(&id))
+            || in_order && any(here.whole.some.get(&id));
+        let every = any(self.before.every.get(&id)) || any(here.every.get(&id)) || sure;
+        if !some {
+            if self.reported.insert(id) {
+                let error = self.unwritten(id, span, 0, &Levels::default());
+                self.errors.push(error);
+            }
+        } else if !every {
+            self.uninitialised[id.0 as usize] = true;
+            let known = self.conditions.levels(id, offset, false).next().is_some();
+            if !known && self.warned.insert(id) {
+                let warning = self.maybe_unwritten(id, span);
+                self.warnings.push(warning);
+            }
+        }
+    }
+
+    fn has_levels(&self, id: TempId) -> bool {
+        self.stencil.temporary(id).axes.contains(Axis::K)
     }
 
     fn maybe_unwritten(&self, id: TempId, span: Span) -> Diagnostic {
@@ -528,6 +601,11 @@ fn looks_back(computation: &Computation) -> bool {
         });
     }
     found
+}
+
+/// Whether an interval has a level in every domain that is tall enough for the stencil.
+fn is_never_empty(Interval { start, end }: Interval) -> bool {
+    start.level == end.level || start.offset <= end.offset
 }
 
 /// The temporaries that statements write whatever the conditions are.

@@ -2,6 +2,7 @@
 //!
 //! | module | what it finds |
 //! |---|---|
+//! | [`area`] | what the bounds of regions ask of the domain; regions without a point |
 //! | [`access`] | reads and writes of a statement; those that have no defined order; names that are not used |
 //! | [`extent`] | how far around the domain each statement is computed, so that later ones find what they read |
 //! | `conditions` | under which conditions temporaries are assigned |
@@ -14,6 +15,7 @@
 //! BACKWARD computation is gone through once more for every link of the longest chain of values carried from level to level.
 
 pub mod access;
+pub mod area;
 mod conditions;
 pub mod extent;
 pub mod levels;
@@ -53,6 +55,9 @@ pub const NO_OUTPUT: Code = Code(422);
 /// Warning: a temporary that may be read where the condition of its assignment did not hold.
 pub const MAYBE_UNINITIALISED: Code = Code(423);
 
+/// Warning: a region that has no point in any domain.
+pub const NEVER_REACHED: Code = Code(425);
+
 /// What [`analyse`] finds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Analysis {
@@ -68,8 +73,19 @@ pub struct Analysis {
     /// Levels a domain must have, so that no intervals contradict each other, and so that what is reached beyond one end of
     /// the domain does not depend on the other.
     pub min_levels: usize,
+    /// Points along I and along J a domain must have, so that what a region at one end of the domain reaches does not depend on
+    /// the other end.
+    pub min_points: [usize; 2],
     /// What is probably not meant.
     pub warnings: Vec<Diagnostic>,
+}
+
+impl Analysis {
+    /// Points along I, J and K a domain must have.
+    pub fn min_domain(&self) -> [usize; 3] {
+        let [i, j] = self.min_points;
+        [i, j, self.min_levels]
+    }
 }
 
 /// How a stencil uses a field.
@@ -179,10 +195,16 @@ pub fn analyse(stencil: &Stencil) -> Result<Analysis, Vec<Diagnostic>> {
     let extents =
         extent::horizontal(&values, &access::places(&values)).map_err(|error| vec![*error])?;
     let uninitialised = levels::check_temporaries(stencil)?;
+    let fields = fields(stencil, &places, &extents);
     let mut warnings = access::unused(stencil, &places);
     warnings.extend(once_per_place(stencil, uninitialised.warnings));
+    warnings.extend(once_per_place(
+        stencil,
+        area::never_reached(stencil, &extents),
+    ));
     Ok(Analysis {
-        fields: fields(stencil, &places, &extents),
+        min_points: area::min_points(&fields, &places, &extents),
+        fields,
         temporaries: temporaries(stencil, &places, &extents, &uninitialised.temporaries),
         min_levels: levels::min_levels(stencil, &places),
         warnings,
@@ -211,9 +233,11 @@ fn fields(stencil: &Stencil, places: &[Place], extents: &[Vec<Vec<Extent>>]) -> 
         } else {
             Access::Read
         });
-        let at = place.computed_on(extents).shifted(place.offset);
+        let Some(at) = place.reach(place.computed_on(extents)) else {
+            continue;
+        };
         let interval = stencil.computations[place.computation].sections[place.section].interval;
-        let [i, j, _] = at.0;
+        let [i, j, _] = at.0.map(area::at_its_end);
         let found = Extent([i, j, levels::reach(interval, place.offset)]);
         reach[n] = Some(reach[n].map_or(found, |known| known.union(found)));
     }
@@ -251,7 +275,10 @@ fn temporaries(
         };
         let info = &mut infos[id.0 as usize];
         info.read |= !place.write;
-        let [i, j, _] = place.computed_on(extents).shifted(place.offset).0;
+        let Some(at) = place.reach(place.computed_on(extents)) else {
+            continue;
+        };
+        let [i, j, _] = at.0;
         info.extent = info.extent.union(Extent([i, j, (0, 0)]));
     }
     infos

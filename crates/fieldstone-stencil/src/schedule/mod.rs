@@ -20,7 +20,7 @@ mod print;
 mod reason;
 mod stage;
 
-use crate::grid::{Axis, Extent, Interval};
+use crate::grid::{Area, Axis, Extent, Interval};
 use crate::ir::{Order, Stmt};
 use crate::program::Program;
 
@@ -126,6 +126,8 @@ pub struct Stage {
     pub interval: Interval,
     /// How far around the domain the stage is computed.
     pub extent: Extent,
+    /// The part of the plane in which it is computed. Where that is not all of it, every statement is a region of this area.
+    pub area: Area,
     /// Why it is not one loop with the stage before; `None` for the first.
     pub apart: Option<Reason>,
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::grid::Area;
 use crate::ir::Stencil;
 
 use super::{Apart, Causes, ColumnNest, LevelNest, Nest, Placement, RowNest, Schedule, Stage};
@@ -107,9 +108,13 @@ impl Printed<'_> {
                 .flat_map(|accesses| accesses.written().collect::<Vec<_>>())
                 .map(|target| self.stencil.target_name(target))
                 .collect();
+            let area = match stage.area {
+                Area::FULL => String::new(),
+                area => format!(", region {area}"),
+            };
             writeln!(
                 f,
-                "{indent}stage on levels {}, extent {}: {}",
+                "{indent}stage on levels {}, extent {}{area}: {}",
                 stage.interval,
                 stage.extent,
                 written.join(", ")

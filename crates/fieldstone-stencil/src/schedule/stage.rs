@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use crate::grid::Offset;
-use crate::ir::Target;
+use crate::grid::{Area, Offset};
+use crate::ir::{Stmt, StmtKind, Target};
 
 use super::Stage;
 use super::cut::Placed;
@@ -62,6 +62,7 @@ impl Open {
                 statements: Vec::new(),
                 interval: placed.interval,
                 extent: placed.extent,
+                area: area(placed.statement),
                 apart,
             },
             written: HashSet::new(),
@@ -82,7 +83,7 @@ impl Open {
         if self.stage.interval != placed.interval {
             return Err(reason(Obstacle::OtherInterval, None, Offset::ZERO));
         }
-        if self.stage.extent != placed.extent {
+        if self.stage.extent != placed.extent || self.stage.area != area(placed.statement) {
             return Err(reason(Obstacle::OtherPoints, None, Offset::ZERO));
         }
         let written = |(target, _): &(Target, Offset)| self.written.contains(target);
@@ -107,6 +108,14 @@ impl Open {
             .extend(disallowed(placed, reads).map(|(target, _)| target));
         let written = placed.accesses.writes.iter().map(|(target, _)| *target);
         self.written.extend(written);
+    }
+}
+
+/// The part of the plane in which a statement is computed.
+fn area(statement: &Stmt) -> Area {
+    match statement.kind {
+        StmtKind::Region { area, .. } => area,
+        _ => Area::FULL,
     }
 }
 

@@ -50,6 +50,10 @@ impl<'a> Printer<'a> {
         let typed = if self.typed { "typed " } else { "" };
         if let Some(program) = self.program {
             self.line(0, &format!("# levels >= {}", program.analysis.min_levels));
+            let [i, j] = program.analysis.min_points;
+            if i.max(j) > 0 {
+                self.line(0, &format!("# points >= {i}, {j}"));
+            }
         }
         self.line(0, &format!("{typed}stencil {} {{", quoted(&stencil.name)));
         self.declarations();
