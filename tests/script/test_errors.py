@@ -122,9 +122,9 @@ def loop(out: Field[float]):
             out = n
 
 
-def regions(out: Field[float]):
-    with computation(PARALLEL), interval(...), horizontal(region[0, :]):
-        out = 1.0
+def too_far(inp: Field[float], out: Field[float]):
+    with computation(PARALLEL), interval(...):
+        out = inp[100_000, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def regions(out: Field[float]):
         (self_assignment, errors.GTScriptDefinitionError, errors.FieldstoneError, "FS0403"),
         (overlapping, errors.GTScriptDefinitionError, errors.FieldstoneError, "FS0402"),
         (wrong_types, errors.GTScriptDataTypeError, TypeError, "FS0301"),
-        (regions, errors.GTScriptUnsupportedError, NotImplementedError, "FS0502"),
+        (too_far, errors.GTScriptUnsupportedError, NotImplementedError, "FS0407"),
     ],
 )
 def test_each_family_has_its_class(definition: Any, kind: type[Exception], also: type[Exception], code: str):

@@ -12,11 +12,12 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 use crate::{rule, suggest, syntax};
 
 /// Every code that can be silenced.
-pub const WARNINGS: [Code; 6] = [
+pub const WARNINGS: [Code; 7] = [
     fieldstone_stencil::analysis::UNUSED_PARAMETER,
     fieldstone_stencil::analysis::UNREAD_TEMPORARY,
     fieldstone_stencil::analysis::NO_OUTPUT,
     fieldstone_stencil::analysis::MAYBE_UNINITIALISED,
+    fieldstone_stencil::analysis::NEVER_REACHED,
     rule::CONSTANT_CONDITION.code,
     rule::SILENCER.code,
 ];

@@ -56,7 +56,7 @@ pub const NO_OUTPUT: Code = Code(422);
 pub const MAYBE_UNINITIALISED: Code = Code(423);
 
 /// Warning: a region that has no point in any domain.
-pub const NEVER_REACHED: Code = Code(425);
+pub const NEVER_REACHED: Code = Code(430);
 
 /// What [`analyse`] finds.
 #[derive(Clone, Debug, PartialEq)]
