@@ -17,9 +17,9 @@ pub const WARNINGS: [Code; 7] = [
     fieldstone_stencil::analysis::UNREAD_TEMPORARY,
     fieldstone_stencil::analysis::NO_OUTPUT,
     fieldstone_stencil::analysis::MAYBE_UNINITIALISED,
-    fieldstone_stencil::analysis::NEVER_REACHED,
     rule::CONSTANT_CONDITION.code,
     rule::SILENCER.code,
+    fieldstone_stencil::analysis::NEVER_REACHED,
 ];
 
 const FORM: &str = "write `# fieldstone: ignore[FS0421]`, with the code of the warning";
