@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from ._traceback import Diagnosed
+
 
 class FieldstoneError(Exception):
     """Base class of every exception fieldstone raises on purpose."""
 
 
-class GTScriptError(FieldstoneError):
+class GTScriptError(Diagnosed, FieldstoneError):
     """A stencil definition is wrong; the message is the rendered diagnostics.
 
     Attributes
     ----------
     diagnostics : list of dict
-        One entry per error: ``code``, ``message``, ``file``, ``line``, ``column``, ``help``.
+        One entry per error: ``code``, ``severity``, ``message``, ``file``, ``line``, ``column``, ``end_line``,
+        ``end_column``, ``label``, ``help``, ``related`` (the places it conflicts with and the calls that led there),
+        ``rendered``.
     """
 
     diagnostics: list[dict[str, object]]
@@ -115,7 +119,7 @@ class AliasError(ArgumentValueError):
     """Two arguments of a call overlap in memory in a way that changes the result."""
 
 
-class ExecutionError(FieldstoneError, RuntimeError):
+class ExecutionError(Diagnosed, FieldstoneError, RuntimeError):
     """A run found an error in the stencil or in its arguments.
 
     Attributes

@@ -21,7 +21,7 @@ pub struct CheckError {
 
 impl CheckError {
     /// What a diagnostic says of a point; the texts are given by [`RunError::in_sources`].
-    pub fn new(index: [i64; 3], diagnostic: Diagnostic) -> RunError {
+    pub fn at(index: [i64; 3], diagnostic: Diagnostic) -> RunError {
         let report = Diagnostics {
             diagnostics: vec![diagnostic],
             sources: SourceMap::default(),

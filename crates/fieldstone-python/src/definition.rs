@@ -11,7 +11,7 @@ use fieldstone_script::{
     Environment, Function, FunctionId, Keyword, Parameter, ParameterKind, Value,
     compile_with_warnings, silence,
 };
-use fieldstone_stencil::diagnostic::{Category, Diagnostic, Diagnostics};
+use fieldstone_stencil::diagnostic::{Category, Diagnostic, Diagnostics, Style};
 use fieldstone_stencil::ir::{Literal, Param};
 use fieldstone_stencil::types::Precision;
 use fieldstone_stencil::{Axes, Axis, DType, Level, Program, Severity, Source, SourceMap, Span};
@@ -556,12 +556,32 @@ fn exception(py: Python<'_>, diagnostics: &Diagnostics) -> PyErr {
 /// An exception of a class of `fieldstone.errors`, with the rendered text as its message and the facts in `.diagnostics`.
 pub fn diagnostics_error(py: Python<'_>, class: &str, diagnostics: &Diagnostics) -> PyErr {
     let error = raise(py, class, diagnostics.to_string());
-    match describe(py, &diagnostics.diagnostics, &diagnostics.sources)
+    let told = describe(py, &diagnostics.diagnostics, &diagnostics.sources)
         .and_then(|list| error.value(py).setattr("diagnostics", list))
-    {
+        .and_then(|()| {
+            let style = Style {
+                color: true,
+                width: terminal_width(py),
+            };
+            error
+                .value(py)
+                .setattr("_colored", diagnostics.render_in(style))
+        });
+    match told {
         Ok(()) => error,
         Err(other) => other,
     }
+}
+
+/// Columns of the terminal, as far as one is known.
+fn terminal_width(py: Python<'_>) -> usize {
+    py.import("shutil")
+        .and_then(|module| {
+            module.call_method1("get_terminal_size", ((Style::default().width, 24),))
+        })
+        .and_then(|size| size.getattr("columns")?.extract())
+        .unwrap_or(Style::default().width)
+        .clamp(60, 200)
 }
 
 /// Diagnostics as dictionaries.

@@ -131,9 +131,35 @@ impl Diagnostic {
     ///    = help: did you mean `lap`?
     /// ```
     pub fn render(&self, sources: &SourceMap) -> String {
-        render::render(self, sources)
+        self.render_in(sources, Style::default())
+    }
+
+    /// The diagnostic as text in a style.
+    pub fn render_in(&self, sources: &SourceMap, style: Style) -> String {
+        render::render(self, sources, style)
     }
 }
+
+/// How diagnostics are rendered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Whether parts are coloured as terminals understand it.
+    pub color: bool,
+    /// Columns. Longer source lines are cut around what is marked.
+    pub width: usize,
+}
+
+impl Default for Style {
+    fn default() -> Style {
+        Style {
+            color: false,
+            width: 130,
+        }
+    }
+}
+
+/// Diagnostics of which the text is shown; of more, only their number.
+const SHOWN: usize = 20;
 
 /// Everything that is wrong with one stencil, and the texts it points into.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,15 +170,27 @@ pub struct Diagnostics {
     pub sources: SourceMap,
 }
 
+impl Diagnostics {
+    /// All of them as text; of very many, the first.
+    pub fn render_in(&self, style: Style) -> String {
+        let shown = self.diagnostics.iter().take(SHOWN);
+        let mut texts: Vec<String> = shown
+            .map(|diagnostic| diagnostic.render_in(&self.sources, style))
+            .collect();
+        let more = self.diagnostics.len().saturating_sub(SHOWN);
+        if more > 0 {
+            let plural = if more == 1 { "" } else { "s" };
+            texts.push(format!(
+                "and {more} more error{plural}; correct these first"
+            ));
+        }
+        texts.join("\n\n")
+    }
+}
+
 impl std::fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        for (n, diagnostic) in self.diagnostics.iter().enumerate() {
-            if n > 0 {
-                f.write_str("\n\n")?;
-            }
-            f.write_str(&diagnostic.render(&self.sources))?;
-        }
-        Ok(())
+        f.write_str(&self.render_in(Style::default()))
     }
 }
 

@@ -38,7 +38,7 @@ pub(super) fn none<T: Element>(
         access.span,
         format!("`{}` becomes NaN at {}", access.name, point(index)),
     );
-    Err(CheckError::new(index, diagnostic))
+    Err(CheckError::at(index, diagnostic))
 }
 
 /// The same error; if it is of a NaN, with the operation it comes from and the values that went in.

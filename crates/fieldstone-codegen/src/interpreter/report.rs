@@ -35,7 +35,7 @@ impl Access {
         .with_help(
             "the domain starts at 0; give the array a larger halo, or the call a smaller domain",
         );
-        CheckError::new(index, diagnostic)
+        CheckError::at(index, diagnostic)
     }
 
     /// A read of a temporary where nothing was written.
@@ -52,7 +52,7 @@ impl Access {
             "assign `{}` on every level and in every branch that this line can come from",
             self.name
         ));
-        CheckError::new(index, diagnostic)
+        CheckError::at(index, diagnostic)
     }
 }
 

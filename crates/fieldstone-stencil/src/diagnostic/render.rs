@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Diagnostic, Label, Severity};
+use super::{Diagnostic, Label, Severity, Style};
 use crate::source::{Source, SourceMap, Span};
 
 /// Lines of one mark that are shown before the middle is left out.
@@ -28,37 +28,75 @@ struct Line<'a> {
     marks: Vec<Mark<'a>>,
 }
 
-pub(super) fn render(diagnostic: &Diagnostic, sources: &SourceMap) -> String {
-    let severity = match diagnostic.severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
+/// What a part of the text is, and the colour it has: numbers of ANSI's "select graphic rendition".
+#[derive(Clone, Copy)]
+enum Part {
+    Error,
+    Warning,
+    Message,
+    Frame,
+    Help,
+}
+
+impl Part {
+    fn code(self) -> &'static str {
+        match self {
+            Part::Error => "1;31",
+            Part::Warning => "1;33",
+            Part::Message => "1",
+            Part::Frame => "1;34",
+            Part::Help => "1;36",
+        }
+    }
+}
+
+impl Style {
+    fn paint(self, part: Part, text: &str) -> String {
+        if self.color {
+            format!("\x1b[{}m{text}\x1b[0m", part.code())
+        } else {
+            text.to_string()
+        }
+    }
+}
+
+/// Columns of a source line around what is marked.
+const CONTEXT: usize = 24;
+
+pub(super) fn render(diagnostic: &Diagnostic, sources: &SourceMap, style: Style) -> String {
+    let (severity, part) = match diagnostic.severity {
+        Severity::Error => ("error", Part::Error),
+        Severity::Warning => ("warning", Part::Warning),
     };
-    let mut output = format!("{severity}[{}]: {}", diagnostic.code, diagnostic.message);
+    let title = style.paint(part, &format!("{severity}[{}]", diagnostic.code));
+    let message = style.paint(Part::Message, &format!(": {}", diagnostic.message));
+    let mut output = title + &message;
     let calls = calls(diagnostic, sources);
-    let parts = by_source(diagnostic, &calls, sources);
+    let mut parts = by_source(diagnostic, &calls, sources);
     let width = parts
         .iter()
         .flat_map(|(_, lines)| lines.keys())
         .max()
         .map_or(1, |line| line.to_string().len());
-    for (n, (span, lines)) in parts.iter().enumerate() {
+    let room = style.width.saturating_sub(width + 3).max(CONTEXT);
+    for (n, (span, lines)) in parts.iter_mut().enumerate() {
+        lines.values_mut().for_each(|line| line.cut(room));
         if let Some((file, location)) = sources.locate(*span) {
             let arrow = if n == 0 { "-->" } else { ":::" };
+            let arrow = style.paint(Part::Frame, &format!("{:width$}{arrow}", ""));
+            output += &format!("\n{arrow} {file}:{}:{}", location.line, location.column);
             output += &format!(
-                "\n{:width$}{arrow} {file}:{}:{}",
-                "", location.line, location.column
+                "\n{}",
+                style.paint(Part::Frame, &format!("{:width$} |", ""))
             );
-            output += &format!("\n{:width$} |", "");
         }
-        snippet(&mut output, lines, width);
+        snippet(&mut output, lines, width, part, style);
     }
     if let Some(help) = &diagnostic.help {
         let mut help = help.lines();
-        output += &format!(
-            "\n{:width$} = help: {}",
-            "",
-            help.next().unwrap_or_default()
-        );
+        let equals = style.paint(Part::Frame, &format!("{:width$} =", ""));
+        let word = style.paint(Part::Help, "help");
+        output += &format!("\n{equals} {word}: {}", help.next().unwrap_or_default());
         for line in help {
             output += &format!("\n{:width$}         {line}", "");
         }
@@ -66,43 +104,130 @@ pub(super) fn render(diagnostic: &Diagnostic, sources: &SourceMap) -> String {
     output
 }
 
-fn snippet(output: &mut String, lines: &BTreeMap<u32, Line<'_>>, width: usize) {
+fn snippet(
+    output: &mut String,
+    lines: &BTreeMap<u32, Line<'_>>,
+    width: usize,
+    primary: Part,
+    style: Style,
+) {
     let mut previous = None;
+    let bar = style.paint(Part::Frame, &format!("{:width$} |", ""));
     for (number, line) in lines {
         if previous.is_some_and(|previous| previous + 1 < *number) {
             *output += &format!("\n{:width$}...", "");
         }
         previous = Some(*number);
-        *output += format!("\n{number:>width$} | {}", line.text).trim_end();
+        *output += &format!(
+            "\n{}",
+            style.paint(Part::Frame, &format!("{number:>width$} |"))
+        );
+        if !line.text.is_empty() {
+            *output += &format!(" {}", line.text);
+        }
         let mut rest = line.marks.as_slice();
         while let Some((first, others)) = rest.split_first() {
-            let mut row = String::new();
-            append(&mut row, first);
+            let mut row = Row::default();
+            row.append(first, primary, style);
             rest = others;
             // Marks without words share a row with the one that follows.
             let mut silent = first.text.is_empty();
             while let Some((next, others)) = rest.split_first() {
-                if !silent || next.columns.0 <= row.chars().count() {
+                if !silent || next.columns.0 <= row.columns {
                     break;
                 }
-                append(&mut row, next);
+                row.append(next, primary, style);
                 silent = next.text.is_empty();
                 rest = others;
             }
-            *output += &format!("\n{:width$} | {}", "", row.trim_end());
+            *output += &format!("\n{bar} {}", row.text);
         }
     }
 }
 
-fn append(row: &mut String, mark: &Mark<'_>) {
-    let (start, end) = mark.columns;
-    let filled = row.chars().count();
-    row.extend(std::iter::repeat_n(' ', start.saturating_sub(filled)));
-    row.extend(std::iter::repeat_n(mark.sign, (end - start).max(1)));
-    if !mark.text.is_empty() {
-        row.push(' ');
-        row.push_str(mark.text);
+/// Marks below a line.
+#[derive(Default)]
+struct Row {
+    text: String,
+    /// Columns it fills, whatever its colours.
+    columns: usize,
+}
+
+impl Row {
+    fn append(&mut self, mark: &Mark<'_>, primary: Part, style: Style) {
+        let (start, end) = mark.columns;
+        let gap = start.saturating_sub(self.columns);
+        self.text.extend(std::iter::repeat_n(' ', gap));
+        let length = (end - start).max(1);
+        let mut words = String::from_iter(std::iter::repeat_n(mark.sign, length));
+        self.columns += gap + length;
+        if !mark.text.is_empty() {
+            words.push(' ');
+            words.push_str(mark.text);
+            self.columns += 1 + columns(mark.text);
+        }
+        let part = if mark.sign == '^' {
+            primary
+        } else {
+            Part::Frame
+        };
+        self.text += &style.paint(part, &words);
     }
+}
+
+impl Line<'_> {
+    /// Cuts what does not fit, around the first place that is marked.
+    fn cut(&mut self, room: usize) {
+        let length = columns(&self.text);
+        if length <= room {
+            return;
+        }
+        let main = self
+            .marks
+            .iter()
+            .find(|mark| mark.sign == '^')
+            .or(self.marks.first());
+        let Some((start, end)) = main.map(|mark| mark.columns) else {
+            return;
+        };
+        // The marked place fits, with some columns before it; a longer one is shown from its start.
+        let first = if end + CONTEXT <= room {
+            0
+        } else {
+            start.saturating_sub(CONTEXT).min(length - room)
+        };
+        let (left, right) = (first > 0, first + room < length);
+        self.text = window(&self.text, first, room, left, right);
+        for mark in &mut self.marks {
+            let (start, end) = mark.columns;
+            let within = |column: usize| column.clamp(first, first + room) - first;
+            mark.columns = (within(start), within(end));
+        }
+        self.marks
+            .retain(|mark| mark.columns.0 < mark.columns.1 || mark.sign == '^');
+    }
+}
+
+/// Some columns of a text, with dots where something is left out.
+fn window(text: &str, first: usize, room: usize, left: bool, right: bool) -> String {
+    let mut shown = String::new();
+    let mut column = 0;
+    for character in text.chars() {
+        let next = column + width(character);
+        let within = column >= first && next <= first + room;
+        let is_edge =
+            within && (left && column == first || right && next == first + room && next > column);
+        if is_edge {
+            shown.push('…');
+            shown.extend(std::iter::repeat_n(' ', (next - column).saturating_sub(1)));
+        } else if within {
+            shown.push(character);
+        } else if next > first && column < first + room {
+            shown.push('…');
+        }
+        column = next;
+    }
+    shown
 }
 
 /// The calls through which the primary place was reached, as labels; of a long chain its ends.
