@@ -432,7 +432,13 @@ def define(
 # stencil/
 
 class Stencil:
-    def __new__(cls, definition: Definition, backend: str, options: dict[str, Any] | None = None) -> Self: ...
+    def __new__(
+        cls,
+        definition: Definition,
+        backend: str,
+        options: dict[str, Any] | None = None,
+        build_info: dict[str, Any] | None = None,
+    ) -> Self: ...
     @property
     def backend(self) -> str: ...
     @property

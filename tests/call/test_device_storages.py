@@ -102,6 +102,24 @@ def test_the_device_is_left_alone_when_a_call_fails(device: Any) -> None:
     assert a.sync_state.state == storage.SyncState.SYNC_DEVICE_DIRTY
 
 
+def test_a_run_that_fails_copies_nothing_back(device: Any) -> None:
+    def first_guess(field_in: Field[np.float64], field_out: Field[np.float64]):
+        with computation(PARALLEL), interval(...):
+            if field_in > 0.0:
+                value = field_in
+            field_out = value
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        stencil = gtscript.stencil(backend="debug", definition=first_guess)
+        out = storage.full(SHAPE, 5.0, device="gpu", managed=None)
+        before = moved(device)
+        with pytest.raises(errors.ExecutionError, match="`value` is read"):
+            stencil(storage.zeros(SHAPE), out)
+    assert moved(device) == (before[0], before[1] + 1)
+    assert (out.to_cupy().get() == 5.0).all()
+
+
 def test_memory_that_the_driver_manages_is_computed_in(device: Any) -> None:
     stencil = gtscript.stencil(backend="cpu_kfirst", definition=scale)
     a = storage.full(SHAPE, 2.0, device="gpu", managed="cuda")

@@ -117,7 +117,13 @@ def test_build_info_is_filled(backend: str) -> None:
     assert list(info) == ["mine", "parse_time", "module_time", "codegen_time", "build_time", "load_time"]
     assert info["parse_time"] > 0
     assert info["module_time"] > 0
+    assert info["build_time"] == info["codegen_time"] == info["load_time"] == 0.0
     check(stencil)
+    compiled = backend.startswith("cpu")
+    assert (info["codegen_time"] > 0, info["build_time"] > 0, info["load_time"] > 0) == (compiled, compiled, False)
+    again: dict[str, Any] = {}
+    check(gtscript.stencil(backend, scale, **KEYWORDS, build_info=again))
+    assert (again["build_time"] > 0, again["load_time"] > 0) == (False, compiled)
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,8 @@ pub struct Origin {
     pub cached: bool,
     /// From the typed program to code that can be called.
     pub duration: Duration,
+    /// The part of it until the text was written that LLVM compiles.
+    pub written: Duration,
 }
 
 impl Native {
@@ -186,6 +188,7 @@ impl Native {
         let Plan {
             schedule, module, ..
         } = self.plan(layout);
+        let written = start.elapsed();
         let (library, cached) = self.library(layout, &module)?;
         let kernels = library.addresses.iter().map(|address| {
             // SAFETY: the JIT gives addresses of functions of the module, which all have this signature.
@@ -200,6 +203,7 @@ impl Native {
             origin: Origin {
                 cached,
                 duration: start.elapsed(),
+                written,
             },
             _library: library,
         })

@@ -231,6 +231,21 @@ impl Executor {
         Ok(())
     }
 
+    /// Seconds for all layouts so far: to write text for LLVM, to compile it, and to load what the cache has.
+    pub fn build_times(&self) -> [f64; 3] {
+        let Executor::Native(native) = self else {
+            return [0.0; 3];
+        };
+        let mut times = [0.0; 3];
+        for variant in native.variants() {
+            let origin = variant.origin;
+            times[0] += origin.written.as_secs_f64();
+            times[if origin.cached { 2 } else { 1 }] +=
+                (origin.duration - origin.written).as_secs_f64();
+        }
+        times
+    }
+
     /// For each layout called so far whether its code was in the cache, and the seconds it took to get it.
     pub fn compilations(&self) -> Vec<(bool, f64)> {
         match self {

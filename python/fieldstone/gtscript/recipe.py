@@ -135,7 +135,9 @@ class Recipe:
 
     def build(self) -> StencilObject:
         """Make the stencil."""
+        info = self.build_info if self.build_info is not None else {}
         times = dict.fromkeys(BUILD_TIMES, 0.0)
+        info.update(times)
         start = time.perf_counter()
         compiled = self.define()
         times["parse_time"] = time.perf_counter() - start
@@ -143,8 +145,7 @@ class Recipe:
         kind = self._class(self.base, compiled)
         made = kind(compiled, self.runs_on, self.options, constants=self.externals, recipe=self)
         times["module_time"] = time.perf_counter() - start
-        if self.build_info is not None:
-            self.build_info.update(times)
+        info.update(times)
         return made
 
     def _class(self, base: type[StencilObject], compiled: _core.Definition) -> type[StencilObject]:

@@ -213,10 +213,13 @@ class StencilObject(_core.Stencil):
         definition: _core.Definition,
         backend: str,
         options: Mapping[str, Any] | None = None,
+        *,
+        recipe: Recipe | None = None,
         **_: Any,
     ) -> Self:
         """Compile for a backend."""
-        return super().__new__(cls, definition, backend, dict(options or {}))
+        build_info = recipe.build_info if recipe is not None else None
+        return super().__new__(cls, definition, backend, dict(options or {}), build_info)
 
     def __init__(
         self,

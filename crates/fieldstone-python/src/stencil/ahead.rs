@@ -23,7 +23,8 @@ type AxisNames = Vec<Option<String>>;
 impl Stencil {
     /// Compiles for a layout.
     fn _compile(&self, py: Python<'_>, layout: AxisNames) -> PyResult<()> {
-        self.executor.compile(py, &from_names(&layout))
+        self.executor.compile(py, &from_names(&layout))?;
+        self.tell_build_times(py)
     }
 
     /// The layouts it was compiled for, in the order in which that was; that of the preset if there was none yet.

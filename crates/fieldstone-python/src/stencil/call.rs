@@ -116,6 +116,7 @@ impl Stencil {
                 // SAFETY: the checks have shown that every access lies in the memory the arguments describe, which live
                 // until the call returns; without them that is what the caller has promised.
                 unsafe { self.executor.run(py, &call, &origins)? };
+                self.tell_build_times(py)?;
             }
             if let Some(times) = &keywords.exec_info {
                 if compiled {

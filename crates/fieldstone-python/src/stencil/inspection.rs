@@ -76,3 +76,17 @@ impl Stencil {
         self.executor.compilations()
     }
 }
+
+impl Stencil {
+    /// Tells who asked for it how long the code took that there is so far.
+    pub(super) fn tell_build_times(&self, py: Python<'_>) -> PyResult<()> {
+        let Some(info) = &self.build_info else {
+            return Ok(());
+        };
+        let names = ["codegen_time", "build_time", "load_time"];
+        for (name, seconds) in names.into_iter().zip(self.executor.build_times()) {
+            info.bind(py).set_item(name, seconds)?;
+        }
+        Ok(())
+    }
+}

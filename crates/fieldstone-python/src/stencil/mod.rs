@@ -65,17 +65,20 @@ pub struct Stencil {
     /// What the dims of xarray objects mean in calls of this stencil.
     dims: Option<Py<PyAny>>,
     threads: Option<usize>,
+    /// To be filled with the times of compilation.
+    build_info: Option<Py<PyDict>>,
 }
 
 #[pymethods]
 impl Stencil {
     #[new]
-    #[pyo3(signature = (definition, backend, options = None))]
+    #[pyo3(signature = (definition, backend, options = None, build_info = None))]
     fn new(
         py: Python<'_>,
         definition: &Definition,
         backend: &str,
         options: Option<&Bound<'_, PyDict>>,
+        build_info: Option<Py<PyDict>>,
     ) -> PyResult<Stencil> {
         let _inside = entered(py);
         let backend = Backend::find(py, backend)?;
@@ -132,6 +135,7 @@ impl Stencil {
                 .filter(|dims| !dims.is_none())
                 .map(Bound::unbind),
             threads: threads(py, option("threads")?)?,
+            build_info,
             program,
         })
     }
