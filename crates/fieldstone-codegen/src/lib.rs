@@ -8,7 +8,7 @@
 //! | [`error`] | what can go wrong in a call |
 //! | [`llvm`] | LLVM IR text of a scheduled stencil, [`tile`] sizes and scratch memory, [`transposed`] columns |
 //! | [`plan`] | how arrays of a layout are computed with, up to LLVM IR |
-//! | [`jit`], [`cache`], [`native`] | from LLVM IR to machine code, kept on disk, run on all threads |
+//! | [`jit`], [`loader`], [`cache`], [`native`] | from LLVM IR to machine code, kept on disk, run on all threads |
 //! | [`stack`] | stack for work that recurses into expressions |
 //! | [`math`], [`power`] | the rules of arithmetic and the functions of the language |
 //! | [`interpreter`] | the `debug` backend: step by step, with checks |
@@ -21,6 +21,7 @@ pub mod error;
 pub mod interpreter;
 pub mod jit;
 pub mod llvm;
+pub mod loader;
 pub mod math;
 pub mod native;
 pub mod numpy;

@@ -1,13 +1,19 @@
 //! The JIT of the extension module: LLVM from the `llvmlite` wheel, driven through `fieldstone._jit`.
 
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use fieldstone_codegen::cache::entry::Facts;
+use fieldstone_codegen::cache::{Cache, Key, settings};
 use fieldstone_codegen::jit::{self, Jit, JitError, Library};
 use fieldstone_codegen::llvm::Target;
+use fieldstone_codegen::loader;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyBytes;
-use std::sync::Arc;
 
-/// LLVM as `llvmlite` has it. Nothing is imported before something is compiled.
+/// LLVM as `llvmlite` has it. It is imported when something is compiled, and once for each processor to learn its name: the
+/// cache keeps that, and code is loaded without LLVM.
 pub struct Llvmlite {
     target: Target,
     version: String,
@@ -25,16 +31,68 @@ impl Llvmlite {
     }
 
     fn new(py: Python<'_>) -> PyResult<Self> {
+        let identity: Option<String> = py
+            .import("fieldstone._processor")?
+            .call_method0("identity")?
+            .extract()?;
+        let cache = settings::directory().map(|directory| Cache::at(directory, None));
+        let (Some(identity), Some(cache)) = (identity, cache) else {
+            return Self::ask(py);
+        };
+        let key = Key::new(&["processor", env!("CARGO_PKG_VERSION")], &[&identity]);
+        if let Some(known) = cache.noted(&key).and_then(|text| Self::from_text(&text)) {
+            return Ok(known);
+        }
+        let host = Self::ask(py)?;
+        cache.note(&key, &host.facts(), &host.to_text());
+        Ok(host)
+    }
+
+    /// What LLVM says of this machine, which takes importing it.
+    fn ask(py: Python<'_>) -> PyResult<Self> {
         let host = module(py)?.call_method0("host")?;
         let (triple, cpu, features, version) = host.extract()?;
-        Ok(Self {
-            target: Target {
-                triple,
-                cpu,
-                features,
-            },
-            version,
-        })
+        let target = Target {
+            triple,
+            cpu,
+            features,
+        };
+        Ok(Self { target, version })
+    }
+
+    fn to_text(&self) -> String {
+        let Target {
+            triple,
+            cpu,
+            features,
+        } = &self.target;
+        [triple, cpu, features, &self.version]
+            .map(String::as_str)
+            .join("\n")
+    }
+
+    fn from_text(text: &str) -> Option<Self> {
+        let parts: Vec<String> = text.split('\n').map(str::to_owned).collect();
+        let [triple, cpu, features, version] = parts.try_into().ok()?;
+        let target = Target {
+            triple,
+            cpu,
+            features,
+        };
+        Some(Self { target, version })
+    }
+
+    /// What the note on this machine says of itself.
+    fn facts(&self) -> Facts {
+        Facts {
+            stencil: String::new(),
+            backend: String::new(),
+            cpu: self.target.cpu.clone(),
+            layout: String::new(),
+            fieldstone: env!("CARGO_PKG_VERSION").to_owned(),
+            llvm: self.version.clone(),
+            written: SystemTime::now(),
+        }
     }
 }
 
@@ -70,6 +128,9 @@ impl Jit for Llvmlite {
     }
 
     fn load(&self, object: &[u8], names: &[&str]) -> Result<Library, JitError> {
+        if let Ok(library) = loader::load(object, names) {
+            return Ok(library);
+        }
         Python::attach(|py| {
             let symbols: Vec<(&str, usize)> = jit::symbols().collect();
             let arguments = (PyBytes::new(py, object), names.to_vec(), symbols);

@@ -35,6 +35,21 @@ pub struct Leftover {
     pub written: SystemTime,
 }
 
+/// Paths of the notes of a directory.
+///
+/// # Errors
+/// If the directory cannot be read.
+pub fn notes(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut notes = Vec::new();
+    for file in fs::read_dir(directory)? {
+        let path = file?.path();
+        if parts(&path).is_some_and(|(name, ending)| key::is_name(name) && ending == super::NOTE) {
+            notes.push(path);
+        }
+    }
+    Ok(notes)
+}
+
 /// Paths of the entries of a directory, and of drafts and locks; other files are left out, whoever put them there.
 ///
 /// # Errors

@@ -34,6 +34,9 @@ pub use self::key::Key;
 /// Ending of entries.
 const ENDING: &str = "code";
 
+/// Ending of notes on processors.
+const NOTE: &str = "host";
+
 /// How exactly it is known when an entry was used last; writing that down costs time.
 const A_DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -71,6 +74,21 @@ impl Cache {
         let start = file.len() - entry::object(&file).ok()?.len();
         note_use(&path);
         Some(file.split_off(start))
+    }
+
+    /// The text noted under a key with [`Cache::note`].
+    pub fn noted(&self, key: &Key) -> Option<String> {
+        let file = listing::read(&self.path(key, NOTE)?).ok()?;
+        String::from_utf8(entry::object(&file).ok()?.to_vec()).ok()
+    }
+
+    /// Notes a text that is no code: it is neither listed nor counted, and goes when everything is removed.
+    pub fn note(&self, key: &Key, facts: &Facts, text: &str) {
+        if let (Some(path), Some(directory)) = (self.path(key, NOTE), self.directory()) {
+            let contents = entry::encode(facts, text.as_bytes());
+            // As for code.
+            let _ = make(directory).and_then(|()| draft::write(&path, &contents));
+        }
     }
 
     /// Whether there may be code of a program for some layout; its files are not read.

@@ -12,7 +12,7 @@ use super::listing;
 const FORGOTTEN: Duration = Duration::from_secs(3600);
 
 /// Which entries are removed: those to which all that is given applies.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Which {
     /// Not used since then.
     pub unused_since: Option<SystemTime>,
@@ -48,6 +48,11 @@ pub fn clear(directory: &Path, which: &Which) -> io::Result<Removed> {
             remove(&entry.path)?;
             removed.entries += 1;
             removed.bytes += entry.size;
+        }
+    }
+    if *which == Which::default() {
+        for path in listing::notes(directory)? {
+            remove(&path)?;
         }
     }
     removed.bytes += remove_forgotten(directory, SystemTime::now())?;

@@ -1,0 +1,413 @@
+//! Object files into memory, without LLVM.
+//!
+//! What LLVM makes of kernels is simple: code, constants, and references between these and to functions of this process.
+//! Loading that here takes a fraction of the time it takes to import LLVM. Whatever is not known here is an error, and
+//! LLVM's own loader can take over.
+
+use std::collections::HashMap;
+
+use crate::jit::{self, Library};
+
+/// Why an object file is not loaded here.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the object file {0}")]
+pub struct NotLoaded(String);
+
+fn because<T>(reason: impl Into<String>) -> Result<T, NotLoaded> {
+    Err(NotLoaded(reason.into()))
+}
+
+/// Loads an object file and looks functions up in it.
+///
+/// # Errors
+/// If it is not whole, is for another machine, has a part that is not known here, or lacks one of `names`.
+pub fn load(object: &[u8], names: &[&str]) -> Result<Library, NotLoaded> {
+    let file = File::read(object)?;
+    let mut image = Image::lay_out(&file)?;
+    image.copy(&file);
+    image.relocate(&file)?;
+    let addresses = names
+        .iter()
+        .map(|name| match file.symbols.iter().find(|s| s.name == *name) {
+            Some(symbol) if symbol.section != UNDEFINED => image.address(symbol),
+            _ => because(format!("has no function {name}")),
+        });
+    let addresses = addresses.collect::<Result<_, _>>()?;
+    image.memory.protect()?;
+    Ok(Library {
+        addresses,
+        keep: Box::new(image.memory),
+    })
+}
+
+/// Section number of symbols that are elsewhere.
+const UNDEFINED: u16 = 0;
+/// Section numbers from here on mean something else.
+const RESERVED: u16 = 0xff00;
+
+const WRITABLE: u64 = 1;
+const IN_MEMORY: u64 = 2;
+const THREAD_LOCAL: u64 = 0x400;
+
+const RELOCATIONS: u32 = 4;
+const SYMBOLS: u32 = 2;
+const NO_BITS: u32 = 8;
+
+/// What the table of offsets is called.
+const TABLE: &str = "_GLOBAL_OFFSET_TABLE_";
+
+/// An object file taken apart.
+struct File<'a> {
+    sections: Vec<Section<'a>>,
+    symbols: Vec<Symbol<'a>>,
+}
+
+struct Section<'a> {
+    kind: u32,
+    flags: u64,
+    /// For relocations the section that they are of.
+    of: usize,
+    size: usize,
+    align: usize,
+    bytes: &'a [u8],
+}
+
+impl Section<'_> {
+    fn in_memory(&self) -> bool {
+        self.flags & IN_MEMORY != 0
+    }
+}
+
+struct Symbol<'a> {
+    name: &'a str,
+    section: u16,
+    value: u64,
+}
+
+/// Reads numbers, little end first.
+#[derive(Clone, Copy)]
+struct Bytes<'a>(&'a [u8]);
+
+impl<'a> Bytes<'a> {
+    fn part(self, start: u64, size: u64) -> Result<&'a [u8], NotLoaded> {
+        let range = usize::try_from(start).ok().zip(usize::try_from(size).ok());
+        let found = range.and_then(|(start, size)| self.0.get(start..start.checked_add(size)?));
+        found.map_or_else(|| because("is cut short"), Ok)
+    }
+
+    fn number(self, start: usize, size: usize) -> Result<u64, NotLoaded> {
+        let bytes = self.part(start as u64, size as u64)?;
+        Ok(bytes
+            .iter()
+            .rev()
+            .fold(0, |number, byte| number << 8 | u64::from(*byte)))
+    }
+}
+
+impl<'a> File<'a> {
+    fn read(object: &'a [u8]) -> Result<File<'a>, NotLoaded> {
+        let bytes = Bytes(object);
+        // ELF, 64 bits, little end first, version 1.
+        if !object.starts_with(b"\x7fELF\x02\x01\x01") {
+            return because("is no object file of 64 bits");
+        }
+        let (kind, machine) = (bytes.number(16, 2)?, bytes.number(18, 2)?);
+        if kind != 1 || machine != 62 || !cfg!(all(unix, target_arch = "x86_64")) {
+            return because("is for another machine");
+        }
+        let (table, count) = (bytes.number(40, 8)?, bytes.number(60, 2)?);
+        let headers = Bytes(bytes.part(table, count * 64)?);
+        let mut sections = Vec::new();
+        let mut links = Vec::new();
+        for start in (0..count as usize).map(|number| number * 64) {
+            let field = |at: usize, size: usize| headers.number(start + at, size);
+            let (kind, size) = (field(4, 4)? as u32, field(32, 8)?);
+            let bytes = match kind {
+                NO_BITS => &[],
+                _ => bytes.part(field(24, 8)?, size)?,
+            };
+            links.push(field(40, 4)? as usize);
+            sections.push(Section {
+                kind,
+                flags: field(8, 8)?,
+                of: field(44, 4)? as usize,
+                size: usize::try_from(size).unwrap_or(usize::MAX),
+                align: (field(48, 8)?.max(1) as usize).min(1 << 16),
+                bytes,
+            });
+        }
+        let mut symbols = Vec::new();
+        for (number, section) in sections.iter().enumerate() {
+            if section.kind == SYMBOLS {
+                let strings = sections
+                    .get(links[number])
+                    .map_or(&[][..], |names| names.bytes);
+                for entry in section.bytes.chunks_exact(24) {
+                    symbols.push(Symbol::read(Bytes(entry), strings)?);
+                }
+            }
+        }
+        Ok(File { sections, symbols })
+    }
+}
+
+impl<'a> Symbol<'a> {
+    fn read(entry: Bytes<'_>, strings: &'a [u8]) -> Result<Symbol<'a>, NotLoaded> {
+        let name = strings
+            .get(entry.number(0, 4)? as usize..)
+            .unwrap_or_default();
+        let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+        Ok(Symbol {
+            name: std::str::from_utf8(name).or_else(|_| because("has a name that is no text"))?,
+            section: entry.number(6, 2)? as u16,
+            value: entry.number(8, 8)?,
+        })
+    }
+}
+
+/// Bytes of a jump to any address.
+const JUMP: usize = 16;
+/// Bytes of an address in the table of offsets.
+const SLOT: usize = 8;
+
+/// An object file on its way into memory: its sections, then a table of addresses, then jumps to functions far away.
+struct Image {
+    memory: Memory,
+    /// Where each section begins.
+    starts: Vec<Option<usize>>,
+    table: usize,
+    /// For each symbol that is elsewhere its number in the table and among the jumps.
+    elsewhere: HashMap<usize, usize>,
+    outside: HashMap<&'static str, usize>,
+}
+
+impl Image {
+    fn lay_out(file: &File<'_>) -> Result<Image, NotLoaded> {
+        let mut starts = Vec::new();
+        let mut end = 0_usize;
+        for section in &file.sections {
+            if !section.in_memory() {
+                starts.push(None);
+                continue;
+            }
+            if section.flags & (WRITABLE | THREAD_LOCAL) != 0 && section.size > 0 {
+                return because("has variables");
+            }
+            end = end.next_multiple_of(section.align);
+            starts.push(Some(end));
+            end = match end.checked_add(section.size) {
+                Some(end) if end < 1 << 30 => end,
+                _ => return because("is too large"),
+            };
+        }
+        let table = end.next_multiple_of(64);
+        let jumps = table + file.symbols.len() * SLOT;
+        Ok(Image {
+            memory: Memory::new(jumps + file.symbols.len() * JUMP)?,
+            starts,
+            table,
+            elsewhere: HashMap::new(),
+            outside: jit::symbols().collect(),
+        })
+    }
+
+    fn copy(&mut self, file: &File<'_>) {
+        for (section, start) in file.sections.iter().zip(&self.starts) {
+            if let Some(start) = start {
+                self.memory.bytes()[*start..*start + section.bytes.len()]
+                    .copy_from_slice(section.bytes);
+            }
+        }
+    }
+
+    /// Address of a symbol.
+    fn address(&self, symbol: &Symbol<'_>) -> Result<usize, NotLoaded> {
+        let base = self.memory.address();
+        if symbol.section == UNDEFINED {
+            if symbol.name == TABLE {
+                return Ok(base + self.table);
+            }
+            let known = self.outside.get(symbol.name).copied();
+            return match known.or_else(|| of_process(symbol.name)) {
+                Some(address) => Ok(address),
+                None => because(format!("needs {}, which is unknown", symbol.name)),
+            };
+        }
+        let start = self
+            .starts
+            .get(usize::from(symbol.section))
+            .copied()
+            .flatten();
+        match start {
+            Some(start) if symbol.section < RESERVED => {
+                Ok(base.wrapping_add(start).wrapping_add(symbol.value as usize))
+            }
+            _ => because(format!("has {} in an odd place", symbol.name)),
+        }
+    }
+
+    fn relocate(&mut self, file: &File<'_>) -> Result<(), NotLoaded> {
+        for section in &file.sections {
+            if section.kind != RELOCATIONS {
+                continue;
+            }
+            let Some(start) = self.starts.get(section.of).copied().flatten() else {
+                continue;
+            };
+            let size = file.sections[section.of].bytes.len();
+            for entry in section.bytes.chunks_exact(24) {
+                let entry = Bytes(entry);
+                let at = entry.number(0, 8)? as usize;
+                let (kind, number) = (entry.number(8, 4)?, entry.number(12, 4)? as usize);
+                let added = entry.number(16, 8)? as i64;
+                let Some(symbol) = file.symbols.get(number) else {
+                    return because("names a symbol that it lacks");
+                };
+                let (value, width) = self.value(symbol, number, kind, added, start + at)?;
+                if at.checked_add(width).is_none_or(|end| end > size) {
+                    return because("refers beyond a section");
+                }
+                let bytes = value.to_le_bytes();
+                self.memory.bytes()[start + at..start + at + width]
+                    .copy_from_slice(&bytes[..width]);
+            }
+        }
+        Ok(())
+    }
+
+    /// What stands at `place` for a reference to a symbol, and its width in bytes; x86-64 psABI, table 4.9.
+    fn value(
+        &mut self,
+        symbol: &Symbol<'_>,
+        number: usize,
+        kind: u64,
+        added: i64,
+        place: usize,
+    ) -> Result<(i64, usize), NotLoaded> {
+        let base = self.memory.address();
+        let here = (base + place) as i64;
+        let table = (base + self.table) as i64;
+        let address = self.address(symbol)? as i64;
+        let slot = |image: &mut Image| image.slot(number, address as usize) as i64;
+        let value = match kind {
+            // R_X86_64_64
+            1 => (address.wrapping_add(added), 8),
+            // PC32 and PLT32: a jump nearby where it is far away.
+            2 | 4 => {
+                let near =
+                    |address: i64| i32::try_from(address.wrapping_add(added).wrapping_sub(here));
+                let target = match near(address) {
+                    Err(_) if kind == 4 => self.jump(number, address as usize) as i64,
+                    _ => address,
+                };
+                (target.wrapping_add(added).wrapping_sub(here), 4)
+            }
+            // PC64
+            24 => (address.wrapping_add(added).wrapping_sub(here), 8),
+            // GOTOFF64 and PLTOFF64: all of memory is within reach.
+            25 | 31 => (address.wrapping_add(added).wrapping_sub(table), 8),
+            // GOTPC32 and GOTPC64
+            26 => (table.wrapping_add(added).wrapping_sub(here), 4),
+            29 => (table.wrapping_add(added).wrapping_sub(here), 8),
+            // GOT64
+            27 => (slot(self).wrapping_add(added).wrapping_sub(table), 8),
+            // GOTPCREL, GOTPCRELX, REX_GOTPCRELX
+            9 | 41 | 42 => (slot(self).wrapping_add(added).wrapping_sub(here), 4),
+            _ => return because(format!("has references of kind {kind}")),
+        };
+        match value {
+            (value, 4) if i32::try_from(value).is_err() => because("refers too far away"),
+            value => Ok(value),
+        }
+    }
+
+    /// Where a symbol's address stands.
+    fn slot(&mut self, number: usize, address: usize) -> usize {
+        let next = self.elsewhere.len();
+        let index = *self.elsewhere.entry(number).or_insert(next);
+        let start = self.table + index * SLOT;
+        self.memory.bytes()[start..start + SLOT].copy_from_slice(&address.to_le_bytes());
+        self.memory.address() + start
+    }
+
+    /// A jump to a symbol: `jmp *2(%rip)`, two bytes of nothing, the address.
+    fn jump(&mut self, number: usize, address: usize) -> usize {
+        let next = self.elsewhere.len();
+        let index = *self.elsewhere.entry(number).or_insert(next);
+        let end = self.memory.bytes().len();
+        let start = end - (index + 1) * JUMP;
+        let code = &mut self.memory.bytes()[start..start + JUMP];
+        code[..8].copy_from_slice(&[0xff, 0x25, 2, 0, 0, 0, 0, 0]);
+        code[8..].copy_from_slice(&address.to_le_bytes());
+        self.memory.address() + start
+    }
+}
+
+/// Address of a function that the process has, such as `memset`.
+fn of_process(name: &str) -> Option<usize> {
+    let name = std::ffi::CString::new(name).ok()?;
+    // SAFETY: the name ends with a zero, and looking it up has no effect.
+    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    (!address.is_null()).then_some(address as usize)
+}
+
+/// Pages for code: first written, then run, never both.
+struct Memory {
+    start: *mut u8,
+    size: usize,
+}
+
+// SAFETY: it is owned, and after `protect` nobody writes to it.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    fn new(size: usize) -> Result<Memory, NotLoaded> {
+        let (read_write, private) = (
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANON,
+        );
+        // SAFETY: new pages where the system likes, backed by no file.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), size, read_write, private, -1, 0) };
+        if start == libc::MAP_FAILED {
+            return because("gets no memory");
+        }
+        Ok(Memory {
+            start: start.cast(),
+            size,
+        })
+    }
+
+    fn address(&self) -> usize {
+        self.start as usize
+    }
+
+    /// All bytes; only before [`Memory::protect`].
+    fn bytes(&mut self) -> &mut [u8] {
+        // SAFETY: the mapping has that many bytes, zero where nothing was written, and is borrowed as long as the slice.
+        unsafe { std::slice::from_raw_parts_mut(self.start, self.size) }
+    }
+
+    fn protect(&self) -> Result<(), NotLoaded> {
+        // SAFETY: the whole of our own mapping.
+        let done = unsafe {
+            libc::mprotect(
+                self.start.cast(),
+                self.size,
+                libc::PROT_READ | libc::PROT_EXEC,
+            )
+        };
+        match done {
+            0 => Ok(()),
+            _ => because("may not be run"),
+        }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: our own mapping, which nobody uses any more: whoever calls the code keeps the library.
+        unsafe { libc::munmap(self.start.cast(), self.size) };
+    }
+}
