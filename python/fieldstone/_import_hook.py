@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -28,8 +27,11 @@ def when_imported(package: str, action: Callable[[], Any]) -> None:
         sys.meta_path.insert(0, _Waiting(package, action))
 
 
-class _Waiting(MetaPathFinder):
-    """Finds nothing by itself: what the other finders find is loaded, and then the action is done."""
+class _Waiting:
+    """A finder of modules, without its base class, whose import takes longer than that of all of fieldstone.
+
+    It finds nothing by itself: what the other finders find is loaded, and then the action is done.
+    """
 
     def __init__(self, package: str, action: Callable[[], Any]) -> None:
         self._package = package

@@ -42,4 +42,6 @@ def identity() -> str | None:
     lines = [line for line in processor.splitlines() if line.partition(":")[0].strip() in _TELLING]
     if not lines:
         return None
-    return "\n".join([f"llvmlite {llvmlite.__version__} {built.st_size} {built.st_mtime_ns}", os.uname().machine, *lines])
+    return "\n".join(
+        [f"llvmlite {llvmlite.__version__} {built.st_size} {built.st_mtime_ns}", os.uname().machine, *lines]
+    )

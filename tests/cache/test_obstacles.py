@@ -25,10 +25,10 @@ def without_privileges():
 
 def test_files_that_may_not_grow(directory, process, outcome):
     """Writing fails in the middle, as on a full disk."""
-    assert not outcome(process(directory, "file_size=2000"))
+    assert not outcome(process(directory, "file_size=700"))
     assert {path.name for path in directory.iterdir()} == {"CACHEDIR.TAG"}
     assert not outcome(process(directory))
-    assert outcome(process(directory, "file_size=2000"))
+    assert outcome(process(directory, "file_size=700"))
 
 
 def test_a_full_disk(directory, process, outcome):

@@ -11,6 +11,19 @@ import time
 from fieldstone import cache
 from tests.cache import scheme
 
+# Fewer bytes than an entry has.
+PART = 1000
+
+
+def killed_in_the_middle(directory, process, outcome):
+    """Let a process be killed by the system when the file it writes for the code has so many bytes."""
+    outcome(process(directory))
+    (entry,) = directory.glob("*.code")
+    entry.unlink()
+    child = process(directory, f"file_size={PART}", "dies")
+    child.communicate()
+    assert child.returncode == -signal.SIGXFSZ
+
 
 def names(directory, ending):
     return [path.name for path in directory.iterdir() if path.suffix == ending]
@@ -19,7 +32,7 @@ def names(directory, ending):
 def test_sixteen_processes_compile_one_stencil_once(directory, process, outcome):
     children = [process(directory) for _ in range(16)]
     assert sorted(outcome(child) for child in children) == [False] + 15 * [True]
-    assert sorted(path.suffix for path in directory.iterdir()) == [".TAG", ".code"]
+    assert sorted(path.suffix for path in directory.iterdir()) == [".TAG", ".code", ".host"]
     assert cache.verify(directory)[0].broken is None
 
 
@@ -33,12 +46,9 @@ def test_sixteen_threads_compile_one_stencil_once(directory):
 
 
 def test_a_writer_that_is_killed_in_the_middle_leaves_no_entry(directory, process, outcome):
-    """The system kills it when its file has a thousand bytes."""
-    child = process(directory, "file_size=1000", "dies")
-    child.communicate()
-    assert child.returncode == -signal.SIGXFSZ
+    killed_in_the_middle(directory, process, outcome)
     (draft,) = directory.glob("*.draft")
-    assert draft.stat().st_size == 1000
+    assert draft.stat().st_size == PART
     assert not names(directory, ".code")
     assert not cache.entries(directory)
 
@@ -48,13 +58,13 @@ def test_a_writer_that_is_killed_in_the_middle_leaves_no_entry(directory, proces
 
 
 def test_what_killed_writers_left_is_removed_by_the_next_writer(directory, process, outcome):
-    process(directory, "file_size=1000", "dies").communicate()
+    killed_in_the_middle(directory, process, outcome)
     left = [*directory.glob("*.draft"), *directory.glob("*.lock")]
     assert {path.suffix for path in left} == {".draft", ".lock"}
     for path in left:
         os.utime(path, (0, 0))
     assert not outcome(process(directory))
-    assert sorted(path.suffix for path in directory.iterdir()) == [".TAG", ".code"]
+    assert sorted(path.suffix for path in directory.iterdir()) == [".TAG", ".code", ".host"]
 
 
 def test_processes_that_are_killed_at_any_moment(directory, process, outcome):

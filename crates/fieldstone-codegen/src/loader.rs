@@ -411,3 +411,179 @@ impl Drop for Memory {
         unsafe { libc::munmap(self.start.cast(), self.size) };
     }
 }
+
+#[cfg(all(test, unix, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    /// An object file with code, one function in it at its start, and one reference to a symbol that is elsewhere.
+    struct Example {
+        code: Vec<u8>,
+        function: &'static str,
+        needs: &'static str,
+        /// Place, kind and addend of the reference.
+        reference: Option<(u64, u32, i64)>,
+    }
+
+    impl Example {
+        fn file(&self) -> Vec<u8> {
+            let strings = format!("\0{}\0{}\0", self.function, self.needs);
+            let symbol = |name: usize, section: u16| {
+                let mut entry = (name as u32).to_le_bytes().to_vec();
+                entry.extend([0x12, 0]);
+                entry.extend(section.to_le_bytes());
+                entry.extend([0; 16]);
+                entry
+            };
+            let symbols = [
+                vec![0; 24],
+                symbol(1, 1),
+                symbol(2 + self.function.len(), UNDEFINED),
+            ];
+            let mut references = Vec::new();
+            if let Some((at, kind, added)) = self.reference {
+                references.extend(at.to_le_bytes());
+                references.extend(kind.to_le_bytes());
+                references.extend(2_u32.to_le_bytes());
+                references.extend(added.to_le_bytes());
+            }
+            // Kind, flags, contents, link, section meant.
+            let sections: [(u32, u64, Vec<u8>, u32, u32); 5] = [
+                (0, 0, Vec::new(), 0, 0),
+                (1, IN_MEMORY | 4, self.code.clone(), 0, 0),
+                (RELOCATIONS, 0, references, 3, 1),
+                (SYMBOLS, 0, symbols.concat(), 4, 1),
+                (3, 0, strings.into_bytes(), 0, 0),
+            ];
+            let mut file = b"\x7fELF\x02\x01\x01".to_vec();
+            file.resize(64, 0);
+            file[16] = 1;
+            file[18] = 62;
+            let mut headers = Vec::new();
+            for (kind, flags, contents, link, info) in sections {
+                let mut header = [0_u8; 64];
+                header[4..8].copy_from_slice(&kind.to_le_bytes());
+                header[8..16].copy_from_slice(&flags.to_le_bytes());
+                header[24..32].copy_from_slice(&(file.len() as u64).to_le_bytes());
+                header[32..40].copy_from_slice(&(contents.len() as u64).to_le_bytes());
+                header[40..44].copy_from_slice(&link.to_le_bytes());
+                header[44..48].copy_from_slice(&info.to_le_bytes());
+                header[48] = 16;
+                headers.extend(header);
+                file.extend(contents);
+            }
+            let place = (file.len() as u64).to_le_bytes();
+            file[40..48].copy_from_slice(&place);
+            file[60] = 5;
+            file.extend(headers);
+            file
+        }
+    }
+
+    /// `mov edi, 7; <reference>; ret`: calls a function, or loads its address.
+    fn example(code: &[u8], reference: (u64, u32, i64)) -> Example {
+        Example {
+            code: code.to_vec(),
+            function: "answer",
+            needs: "labs",
+            reference: Some(reference),
+        }
+    }
+
+    fn answer(library: &Library) -> i64 {
+        // SAFETY: the examples are functions of this type.
+        let function =
+            unsafe { std::mem::transmute::<usize, extern "C" fn() -> i64>(library.addresses[0]) };
+        function()
+    }
+
+    #[test]
+    fn code_is_run() {
+        let example = Example {
+            // mov eax, 42; ret
+            code: vec![0xb8, 42, 0, 0, 0, 0xc3],
+            function: "answer",
+            needs: "nothing",
+            reference: None,
+        };
+        let library = load(&example.file(), &["answer"]).unwrap();
+        assert_eq!(answer(&library), 42);
+    }
+
+    /// `push rax; mov rdi, -7` and what follows.
+    fn with_call(call: &[u8]) -> Vec<u8> {
+        let mut code = vec![0x50, 0x48, 0xc7, 0xc7, 0xf9, 0xff, 0xff, 0xff];
+        code.extend(call);
+        // pop rcx; ret
+        code.extend([0x59, 0xc3]);
+        code
+    }
+
+    #[test]
+    fn functions_of_the_process_are_called() {
+        let cases = [
+            // call labs, with PLT32
+            example(&with_call(&[0xe8, 0, 0, 0, 0]), (9, 4, -4)),
+            // movabs rax, labs; call rax, with 64
+            example(
+                &with_call(&[0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xd0]),
+                (10, 1, 0),
+            ),
+            // call *labs@GOTPCREL(%rip)
+            example(&with_call(&[0xff, 0x15, 0, 0, 0, 0]), (10, 41, -4)),
+        ];
+        for case in cases {
+            let library = load(&case.file(), &["answer"]).unwrap();
+            assert_eq!(answer(&library), 7);
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_an_error() {
+        let call = with_call(&[0xe8, 0, 0, 0, 0]);
+        let error = |example: &Example, name| {
+            let loaded = load(&example.file(), &[name]);
+            loaded
+                .err()
+                .map(|error| error.to_string())
+                .unwrap_or_default()
+        };
+        let plain = example(&call, (9, 4, -4));
+        assert_eq!(
+            error(&plain, "question"),
+            "the object file has no function question"
+        );
+        assert_eq!(
+            error(&plain, "labs"),
+            "the object file has no function labs"
+        );
+        let unknown = Example {
+            needs: "fieldstone_no_such_function",
+            ..example(&call, (9, 4, -4))
+        };
+        assert_eq!(
+            error(&unknown, "answer"),
+            "the object file needs fieldstone_no_such_function, which is unknown"
+        );
+        let kind = error(&example(&call, (9, 99, 0)), "answer");
+        assert_eq!(kind, "the object file has references of kind 99");
+        let beyond = error(&example(&call, (1000, 4, 0)), "answer");
+        assert_eq!(beyond, "the object file refers beyond a section");
+    }
+
+    #[test]
+    fn broken_files_are_errors_or_load() {
+        let file = example(&with_call(&[0xe8, 0, 0, 0, 0]), (9, 4, -4)).file();
+        for length in 0..file.len() {
+            assert!(load(&file[..length], &["answer"]).is_err());
+        }
+        for place in 0..file.len() {
+            for bits in [1, 0x80, 0xff] {
+                let mut other = file.clone();
+                other[place] ^= bits;
+                // Whatever it says, it is neither run nor does it harm.
+                let _ = load(&other, &["answer"]);
+            }
+        }
+    }
+}

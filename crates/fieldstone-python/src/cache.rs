@@ -139,9 +139,16 @@ fn cache_clear(
     Ok((removed.entries, removed.bytes))
 }
 
+/// Digits that are others for another text; Python's own hashes take milliseconds to import.
+#[pyfunction]
+fn fingerprint(text: &str) -> String {
+    fieldstone_codegen::cache::fingerprint(text)
+}
+
 /// Adds what this file binds.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(cache_directory, module)?)?;
     module.add_function(wrap_pyfunction!(cache_entries, module)?)?;
-    module.add_function(wrap_pyfunction!(cache_clear, module)?)
+    module.add_function(wrap_pyfunction!(cache_clear, module)?)?;
+    module.add_function(wrap_pyfunction!(fingerprint, module)?)
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import inspect
 import pickle
@@ -156,7 +155,7 @@ class Recipe:
             compiled.ir,
             sorted((key, repr(value)) for key, value in self.options.items()),
         )
-        digest = hashlib.blake2b(repr(facts).encode(), digest_size=5).hexdigest()
+        digest = _core.fingerprint(repr(facts))[:10]
         backend = re.sub(r"\W", "", self.backend)
         members = {
             "__doc__": self._function.__doc__ or base.__doc__,

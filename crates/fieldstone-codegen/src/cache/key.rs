@@ -45,6 +45,11 @@ fn is_digit(byte: u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'a'..=b'f')
 }
 
+/// Digits that are others for another text.
+pub fn fingerprint(text: &str) -> String {
+    hash(&[text])
+}
+
 fn hash(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in parts {

@@ -29,7 +29,7 @@ use std::time::{Duration, SystemTime};
 
 use self::claim::Claim;
 use self::entry::Facts;
-pub use self::key::Key;
+pub use self::key::{Key, fingerprint};
 
 /// Ending of entries.
 const ENDING: &str = "code";
