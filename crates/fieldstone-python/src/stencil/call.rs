@@ -242,6 +242,14 @@ impl Stencil {
         if domain.contains(&0) {
             return Ok(());
         }
+        let whole = |n: usize| {
+            self.fields[n]
+                .used()
+                .then(|| operands[n].whole(&self.fields[n]))
+        };
+        if alias::apart(&self.fields, whole) {
+            return Ok(());
+        }
         let footprints: PerField<Option<Footprint>> = (self.fields.iter())
             .zip(operands.iter().zip(origins))
             .map(|(field, (operand, origin))| {

@@ -72,6 +72,19 @@ impl<'py> Operand<'py> {
         }
     }
 
+    /// The memory of the whole array.
+    #[inline]
+    pub fn whole(&self, field: &Requirement) -> Footprint {
+        let start = self.pointer.addr() as isize;
+        Footprint {
+            origin: start,
+            start,
+            shape: self.array.shape,
+            strides: self.strides,
+            itemsize: field.dtype.size(),
+        }
+    }
+
     /// The memory that a call on this domain may access.
     #[inline]
     pub fn footprint(
