@@ -600,7 +600,7 @@ def region_of_the_wrong_axes(inp: Field[float], out: Field[float]):
             out = inp
 
 
-@wrong("GTScriptSyntaxError")
+@wrong("GTScriptSyntaxError", here="nothing")
 def nested_regions(inp: Field[float], out: Field[float]):
     with computation(PARALLEL), interval(...):
         with horizontal(region[I[0], :]):

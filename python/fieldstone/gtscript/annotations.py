@@ -108,7 +108,9 @@ class Axis(Axes):
         """Give a point along the axis, for regions: ``I[0]`` is the first of the domain, ``I[-1]`` the last."""
         if isinstance(index, int) and index in (0, -1):
             return AxisIndex(str(self), index)
-        raise DimensionsError(f"points along {self} count from {self}[0], the first, or {self}[-1], the last; not {index!r}")
+        raise DimensionsError(
+            f"points along {self} count from {self}[0], the first, or {self}[-1], the last; not {index!r}"
+        )
 
     def _outside(self) -> NoReturn:
         raise TypeError(f"an offset from `{self}` means something inside of a stencil only")
