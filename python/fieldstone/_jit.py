@@ -6,6 +6,7 @@ Called by the extension module.
 from __future__ import annotations
 
 import itertools
+import os
 import threading
 from collections.abc import Iterable
 from typing import Any
@@ -16,6 +17,15 @@ import llvmlite.binding as llvm
 # LLVM's contexts and pass managers are not made for several threads at once.
 _lock = threading.RLock()
 _library_numbers = itertools.count()
+
+
+def _forget_threads() -> None:
+    """Make the lock anew: in a child, a thread of the parent that held it will never let go of it."""
+    global _lock
+    _lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_forget_threads)
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
