@@ -11,12 +11,14 @@
 //! | `lower` | syntax tree to IR: names resolved, functions inlined, compile-time conditions decided |
 //! | `prune` | stored arguments that nothing reads are left out |
 //! | [`silence`] | comments that silence warnings |
+//! | `further` | errors of the statements that have none of their own |
 //! | `check` | what the IR must not do: races, overlapping intervals |
 //!
 //! The crate knows Python's syntax but no Python object; [`compile`] is the whole of it.
 mod check;
 mod constant;
 pub mod definition;
+mod further;
 mod keyword;
 mod lower;
 

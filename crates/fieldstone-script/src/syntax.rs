@@ -1,8 +1,10 @@
 //! Text to syntax tree.
 
+use std::collections::HashSet;
+
 use fieldstone_stencil::{Diagnostic, SourceId, Span};
-use ruff_python_ast::{Stmt, StmtFunctionDef};
-use ruff_python_parser::parse_module;
+use ruff_python_ast::{PySourceType, Stmt, StmtFunctionDef};
+use ruff_python_parser::{ParseErrorType, parse_unchecked_source};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
 use crate::rule;
@@ -16,24 +18,35 @@ pub fn span(source: SourceId, range: TextRange) -> Span {
     }
 }
 
-/// The one `def` of a text.
-pub fn parse(text: &str, source: SourceId) -> Result<StmtFunctionDef, Box<Diagnostic>> {
+/// The one `def` of a text, or everything that is wrong with its syntax.
+pub fn parse(text: &str, source: SourceId) -> Result<StmtFunctionDef, Vec<Diagnostic>> {
     let error = |range, rule: rule::Rule, message: String| {
-        Box::new(Diagnostic::error(
-            rule.code,
-            rule.category,
-            span(source, range),
-            message,
-        ))
+        Diagnostic::error(rule.code, rule.category, span(source, range), message)
     };
-    let module = parse_module(text).map_err(|problem| {
-        let range = visible(text, problem.location);
-        error(
-            range,
-            rule::PYTHON_SYNTAX,
-            format!("invalid syntax: {}", sentence(&problem.error.to_string())),
-        )
-    })?;
+    let module = parse_unchecked_source(text, PySourceType::Python);
+    if !module.has_valid_syntax() {
+        let mut lines = HashSet::new();
+        let problems = module.errors().iter().map(|problem| {
+            let range = visible(text, problem.location);
+            let message = format!("invalid syntax: {}", sentence(&problem.error.to_string()));
+            let found = error(range, rule::PYTHON_SYNTAX, message);
+            match &problem.error {
+                ParseErrorType::UnexpectedExpressionToken | ParseErrorType::OtherError(_)
+                    if text[range] == *"=" =>
+                {
+                    found.with_help("`=` assigns; `==` compares")
+                }
+                _ => found,
+            }
+        });
+        // What follows on a line is often a consequence.
+        return Err(problems
+            .filter(|found| {
+                let start = text.floor_char_boundary(found.primary.span.start as usize);
+                lines.insert(text[..start].matches('\n').count())
+            })
+            .collect());
+    }
     let mut body = module.into_suite().into_iter();
     match (body.next(), body.next()) {
         (Some(Stmt::FunctionDef(function)), None) if !function.is_async => Ok(function),
@@ -51,9 +64,9 @@ pub fn parse(text: &str, source: SourceId) -> Result<StmtFunctionDef, Box<Diagno
                 rule::DEFINITION,
                 "a stencil is defined by one `def`".into(),
             );
-            Err(Box::new(diagnostic.with_help(
+            Err(vec![diagnostic.with_help(
                 "write `def name(field: Field[float], …):` and decorate it",
-            )))
+            )])
         }
     }
 }

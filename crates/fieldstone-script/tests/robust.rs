@@ -62,13 +62,35 @@ fn words(text: &str) -> Vec<&str> {
     words
 }
 
-/// Removes, doubles, replaces or swaps a few words.
+/// A slip of the finger: a character doubled, dropped, or swapped with its neighbour; another number.
+fn misspelt(word: &str, random: &mut Random) -> String {
+    let mut characters: Vec<char> = word.chars().collect();
+    if word.bytes().all(|byte| byte.is_ascii_digit()) {
+        return ["0", "1", "7", "100000", "99999999999999999999"][random.below(5)].to_string();
+    }
+    let (n, last) = (random.below(characters.len()), characters.len() - 1);
+    match random.below(3) {
+        0 if last > 0 => drop(characters.remove(n)),
+        1 => characters.insert(n, characters[n]),
+        _ => characters.swap(n, (n + 1).min(last)),
+    }
+    characters.into_iter().collect()
+}
+
+/// Removes, doubles, replaces, swaps or misspells a few words.
 fn mutated(text: &str, random: &mut Random) -> String {
     let original = words(text);
+    let slips: Vec<String> = (0..3)
+        .map(|_| misspelt(original[random.below(original.len())], random))
+        .collect();
     let mut words = original.clone();
     for _ in 0..=random.below(3) {
         let (n, m) = (random.below(words.len()), random.below(words.len()));
-        match random.below(4) {
+        match random.below(6) {
+            4 | 5 => {
+                let slip = random.below(slips.len());
+                words[n] = &slips[slip];
+            }
             0 if words.len() > 1 => drop(words.remove(n)),
             1 => words.insert(m, words[n]),
             2 => words[n] = original[random.below(original.len())],
@@ -78,11 +100,17 @@ fn mutated(text: &str, random: &mut Random) -> String {
     words.concat()
 }
 
+/// Texts made of each file; by hand, `FIELDSTONE_MUTATIONS` asks for more.
+fn rounds() -> usize {
+    let given = std::env::var("FIELDSTONE_MUTATIONS").ok();
+    given.and_then(|count| count.parse().ok()).unwrap_or(60)
+}
+
 #[test]
 fn mutated_texts_compile_or_give_errors() {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     for definition in definitions() {
-        for _ in 0..60 {
+        for _ in 0..rounds() {
             let mut definition = definition.clone();
             let text = match random.below(definition.functions.len() + 1) {
                 0 => &mut definition.source.text,
@@ -98,6 +126,17 @@ fn mutated_texts_compile_or_give_errors() {
                     "{}",
                     definition.source.text
                 );
+                for found in &diagnostics.diagnostics {
+                    let span = found.primary.span;
+                    let source = diagnostics.sources.get(span.source).expect("a place");
+                    let length = source.text.len() as u32;
+                    assert!(span.start <= span.end && span.end <= length, "{found:?}");
+                    assert!(
+                        span.start < span.end,
+                        "nothing is marked: {}",
+                        found.render(&diagnostics.sources)
+                    );
+                }
             }
         }
     }

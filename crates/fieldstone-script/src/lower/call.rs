@@ -336,7 +336,12 @@ impl Lowering<'_> {
             &mut self.stencil.sources,
         )
         .map(Rc::new)
-        .map_err(|diagnostic| self.report(diagnostic.with_secondary(call, "called here")));
+        .map_err(|diagnostics| {
+            for diagnostic in diagnostics {
+                self.report(diagnostic.with_secondary(call, "called here"));
+            }
+            Reported
+        });
         self.functions[id.0] = Some(text.clone());
         text
     }

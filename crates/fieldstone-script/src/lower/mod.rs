@@ -40,7 +40,7 @@ use ruff_text_size::Ranged;
 
 use crate::definition::{Definition, Environment, FunctionId, Value};
 use crate::prune::prune;
-use crate::{check, names, rule, syntax};
+use crate::{check, further, names, rule, syntax};
 
 /// Compiles a definition to untyped IR, or to every error in it.
 pub fn compile(definition: &Definition) -> Result<Stencil, Diagnostics> {
@@ -54,9 +54,9 @@ pub fn compile_with_warnings(
     let mut sources = SourceMap::default();
     let text = match Text::new(&definition.source, &mut sources) {
         Ok(text) => text,
-        Err(diagnostic) => {
+        Err(diagnostics) => {
             return Err(Diagnostics {
-                diagnostics: vec![*diagnostic],
+                diagnostics,
                 sources,
             });
         }
@@ -103,7 +103,7 @@ struct Text {
 }
 
 impl Text {
-    fn new(source: &Source, sources: &mut SourceMap) -> Result<Text, Box<Diagnostic>> {
+    fn new(source: &Source, sources: &mut SourceMap) -> Result<Text, Vec<Diagnostic>> {
         let id = sources.add(source.clone());
         let function = syntax::parse(&source.text, id)?;
         let assigned = names::assigned(&function)
@@ -218,6 +218,10 @@ impl<'d> Lowering<'d> {
             prune(&mut self.stencil, &self.stored);
             return Ok((self.stencil, self.warnings));
         }
+        let further = further::errors(&self.stencil);
+        further.into_iter().for_each(|error| {
+            self.report(error);
+        });
         self.diagnostics.sort_by_key(|diagnostic| {
             (
                 diagnostic.primary.span.source,
