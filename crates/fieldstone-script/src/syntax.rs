@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use fieldstone_stencil::{Diagnostic, SourceId, Span};
 use ruff_python_ast::{PySourceType, Stmt, StmtFunctionDef};
-use ruff_python_parser::{ParseErrorType, parse_unchecked_source};
+use ruff_python_parser::parse_unchecked_source;
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
 use crate::rule;
@@ -30,14 +30,10 @@ pub fn parse(text: &str, source: SourceId) -> Result<StmtFunctionDef, Vec<Diagno
             let range = visible(text, problem.location);
             let message = format!("invalid syntax: {}", sentence(&problem.error.to_string()));
             let found = error(range, rule::PYTHON_SYNTAX, message);
-            match &problem.error {
-                ParseErrorType::UnexpectedExpressionToken | ParseErrorType::OtherError(_)
-                    if text[range] == *"=" =>
-                {
-                    found.with_help("`=` assigns; `==` compares")
-                }
-                _ => found,
+            if &text[range] == "=" {
+                return found.with_help("`=` assigns; `==` compares");
             }
+            found
         });
         // What follows on a line is often a consequence.
         return Err(problems
@@ -58,7 +54,9 @@ pub fn parse(text: &str, source: SourceId) -> Result<StmtFunctionDef, Vec<Diagno
             let word = text[range]
                 .find(|character: char| !character.is_alphanumeric())
                 .unwrap_or(range.len().to_usize());
-            range = TextRange::at(range.start(), TextSize::new(word as u32));
+            let start = range.start().to_usize();
+            let first = text[start..].chars().next().map_or(0, char::len_utf8);
+            range = TextRange::at(range.start(), TextSize::new(word.max(first) as u32));
             let diagnostic = error(
                 range,
                 rule::DEFINITION,

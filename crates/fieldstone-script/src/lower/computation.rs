@@ -129,10 +129,11 @@ impl Lowering<'_> {
     }
 
     fn computation(&mut self, with: &StmtWith) {
+        let header = self.header(with);
         let Ok(items) = self.items(with, Items::default()) else {
+            self.behind_an_error(with, header);
             return;
         };
-        let header = self.header(with);
         let Some((order, span)) = items.order else {
             self.report(
                 rule::WITH
@@ -160,6 +161,20 @@ impl Lowering<'_> {
         }
     }
 
+    /// Goes through what stands below a `with` that means nothing: there may be more errors, and names are known from here on.
+    fn behind_an_error(&mut self, with: &StmtWith, header: Span) {
+        if with.body.iter().any(|inner| matches!(inner, Stmt::With(_))) {
+            let mut computation = Computation {
+                order: Order::Parallel,
+                sections: Vec::new(),
+                span: header,
+            };
+            self.intervals(&mut computation, None, &with.body, header);
+        } else {
+            self.collect(|lowering| lowering.statements(&with.body));
+        }
+    }
+
     /// The nested intervals of a computation.
     fn intervals(
         &mut self,
@@ -172,6 +187,7 @@ impl Lowering<'_> {
             match statement {
                 Stmt::With(with) => {
                     let Ok(items) = self.items(with, Items::default()) else {
+                        self.behind_an_error(with, header);
                         continue;
                     };
                     let span = self.header(with);
