@@ -3,13 +3,14 @@
 use std::slice;
 
 use fieldstone_stencil::ir::{FieldId, Target};
-use fieldstone_stencil::{Axis, Extent, Offset, Program, visit};
+use fieldstone_stencil::{Axis, Extent, Offset, Program, elements, visit};
+use smallvec::SmallVec;
 
 use crate::domain::Requirement;
 use crate::error::{CallError, Reader};
 
 /// The memory that a call accesses through one argument: a box of elements.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Footprint {
     /// Address of the first point of the domain, which need not be in the box.
     pub origin: isize,
@@ -19,6 +20,8 @@ pub struct Footprint {
     pub shape: [usize; 3],
     /// Bytes from one point to the next.
     pub strides: [isize; 3],
+    /// Sizes of the data dimensions, each with the bytes from one element to the next.
+    pub data: Vec<(usize, isize)>,
     /// Bytes of an element.
     pub itemsize: usize,
 }
@@ -27,10 +30,15 @@ pub struct Footprint {
 const SEARCH_LIMIT: usize = 1 << 14;
 
 impl Footprint {
+    /// Size and stride of every dimension, those of the grid first.
+    fn dimensions(&self) -> impl Iterator<Item = (usize, isize)> + '_ {
+        (self.shape.into_iter().zip(self.strides)).chain(self.data.iter().copied())
+    }
+
     /// First byte and one past the last byte of the box.
     fn range(&self) -> (isize, isize) {
         let (mut low, mut high) = (self.start, self.start);
-        for (points, stride) in self.shape.into_iter().zip(self.strides) {
+        for (points, stride) in self.dimensions() {
             let reach = (points as isize - 1).saturating_mul(stride);
             if reach < 0 {
                 low = low.saturating_add(reach);
@@ -43,7 +51,8 @@ impl Footprint {
 
     /// Whether any byte belongs to both boxes.
     pub fn overlaps(&self, other: &Footprint) -> bool {
-        if self.shape.contains(&0) || other.shape.contains(&0) {
+        let empty = |(points, _)| points == 0;
+        if self.dimensions().any(empty) || other.dimensions().any(empty) {
             return false;
         }
         let (low, high) = self.range();
@@ -54,10 +63,10 @@ impl Footprint {
         // A common byte is a solution of  low + sum(x * stride) + s = other_low + sum(y * stride) + t.  Counting y and t
         // from the far end of the other box makes every term of the equation positive.
         let mut terms = Terms::default();
-        for (points, stride) in self.shape.into_iter().zip(self.strides) {
+        for (points, stride) in self.dimensions() {
             terms.add(stride.unsigned_abs(), points - 1);
         }
-        for (points, stride) in other.shape.into_iter().zip(other.strides) {
+        for (points, stride) in other.dimensions() {
             terms.add(stride.unsigned_abs(), points - 1);
         }
         terms.add(1, self.itemsize + other.itemsize - 2);
@@ -69,21 +78,24 @@ impl Footprint {
         let along = |n: usize| {
             self.shape[n].max(other.shape[n]) <= 1 || self.strides[n] == other.strides[n]
         };
-        self.origin == other.origin && self.itemsize == other.itemsize && (0..3).all(along)
+        self.origin == other.origin
+            && self.itemsize == other.itemsize
+            && self.data == other.data
+            && (0..3).all(along)
     }
 
-    /// An axis along which points coincide in memory.
-    pub fn shared_axis(&self) -> Option<Axis> {
-        let mut axes = Axis::ALL;
-        axes.sort_by_key(|axis| self.strides[axis.index()].unsigned_abs());
+    /// A dimension along which points coincide in memory, counted from that of I and with the data dimensions behind that
+    /// of K.
+    pub fn shared_dimension(&self) -> Option<usize> {
+        let mut dimensions: Vec<(usize, (usize, isize))> = self.dimensions().enumerate().collect();
+        dimensions.sort_by_key(|(_, (_, stride))| stride.unsigned_abs());
         let mut covered = self.itemsize;
-        for axis in axes {
-            let (points, stride) = (self.shape[axis.index()], self.strides[axis.index()]);
+        for (n, (points, stride)) in dimensions {
             if points <= 1 {
                 continue;
             }
             if stride.unsigned_abs() < covered {
-                return Some(axis);
+                return Some(n);
             }
             covered = covered.saturating_add((points - 1).saturating_mul(stride.unsigned_abs()));
         }
@@ -94,8 +106,7 @@ impl Footprint {
 /// A sum of `coefficient * x` with `0 <= x <= bound` for each term, largest coefficient first.
 #[derive(Default)]
 struct Terms {
-    terms: [(usize, usize); 7],
-    len: usize,
+    terms: SmallVec<[(usize, usize); 11]>,
 }
 
 impl Terms {
@@ -103,24 +114,20 @@ impl Terms {
         if coefficient == 0 || bound == 0 {
             return;
         }
-        let known = &mut self.terms[..self.len];
-        if let Some(term) = known.iter_mut().find(|term| term.0 == coefficient) {
+        if let Some(term) = self.terms.iter_mut().find(|term| term.0 == coefficient) {
             term.1 += bound;
             return;
         }
-        let place = known
-            .iter()
+        let place = (self.terms.iter())
             .position(|term| term.0 < coefficient)
-            .unwrap_or(self.len);
-        self.terms.copy_within(place..self.len, place + 1);
-        self.terms[place] = (coefficient, bound);
-        self.len += 1;
+            .unwrap_or(self.terms.len());
+        self.terms.insert(place, (coefficient, bound));
     }
 
     /// Whether the sum can be `value`; also `true` when that takes too long to find out.
     fn reach(&self, value: usize) -> bool {
-        let mut tails = [0usize; 8];
-        for n in (0..self.len).rev() {
+        let mut tails: SmallVec<[usize; 12]> = SmallVec::from_elem(0, self.terms.len() + 1);
+        for n in (0..self.terms.len()).rev() {
             let (coefficient, bound) = self.terms[n];
             tails[n] = tails[n + 1].saturating_add(coefficient.saturating_mul(bound));
         }
@@ -128,11 +135,11 @@ impl Terms {
         self.search(0, value, &tails, &mut budget)
     }
 
-    fn search(&self, n: usize, value: usize, tails: &[usize; 8], budget: &mut usize) -> bool {
+    fn search(&self, n: usize, value: usize, tails: &[usize], budget: &mut usize) -> bool {
         if value > tails[n] {
             return false;
         }
-        if value == 0 || n == self.len {
+        if value == 0 || n == self.terms.len() {
             return value == 0;
         }
         let (coefficient, bound) = self.terms[n];
@@ -178,6 +185,8 @@ impl InPlace {
 
 struct Access {
     field: usize,
+    /// Which element of the data dimensions; empty where it may be any.
+    element: Vec<u32>,
     kind: Kind,
     /// Number of the computation, and of the section in it.
     computation: usize,
@@ -195,11 +204,9 @@ enum Kind {
 /// Every access to a field, in the order in which it happens at one point.
 fn in_order(program: &Program) -> Vec<Access> {
     let mut accesses = Vec::new();
-    let computations = program
-        .stencil
-        .computations
-        .iter()
-        .zip(&program.analysis.extents);
+    let (apart, elements) =
+        elements::of_everything(program.stencil.clone(), elements::Indices::Constant);
+    let computations = (apart.computations.iter()).zip(&program.analysis.extents);
     for (c, (computation, extents)) in computations.enumerate() {
         for (s, (section, extents)) in computation.sections.iter().zip(extents).enumerate() {
             for (statement, extent) in section.body.iter().zip(extents) {
@@ -215,7 +222,8 @@ fn in_order(program: &Program) -> Vec<Access> {
                         Kind::ReadElsewhere
                     };
                     accesses.push(Access {
-                        field: id as usize,
+                        field: elements[id as usize].field.0 as usize,
+                        element: elements[id as usize].indices.clone(),
                         kind,
                         computation: c,
                         section: s,
@@ -225,6 +233,11 @@ fn in_order(program: &Program) -> Vec<Access> {
         }
     }
     accesses
+}
+
+/// Whether two accesses may be to the same element of the data dimensions.
+fn may_be_same(a: &[u32], b: &[u32]) -> bool {
+    a.is_empty() || b.is_empty() || a == b
 }
 
 fn in_place(accesses: &[Access], written: usize, other: usize) -> Option<Reader> {
@@ -241,6 +254,7 @@ fn in_place(accesses: &[Access], written: usize, other: usize) -> Option<Reader>
             Kind::ReadPoint => accesses[..n]
                 .iter()
                 .filter(|before| before.field == written && matches!(before.kind, Kind::Write))
+                .filter(|before| may_be_same(&before.element, &access.element))
                 .any(|before| {
                     before.computation != access.computation || before.section == access.section
                 })
@@ -284,12 +298,16 @@ pub fn check(
         .filter(|n| fields[*n].writes)
         .filter_map(present);
     for (w, footprint) in writes {
-        if let Some(axis) = footprint.shared_axis() {
+        if let Some(n) = footprint.shared_dimension() {
+            let (size, stride) = footprint.dimensions().nth(n).unwrap_or_default();
             return Err(CallError::SharedPoints {
                 argument: fields[w].name.clone(),
-                axis,
-                stride: footprint.strides[axis.index()],
-                size: footprint.shape[axis.index()],
+                dimension: match n {
+                    0..3 => Axis::ALL[n].to_string(),
+                    _ => format!("data dimension {}", n - 3),
+                },
+                stride,
+                size,
             });
         }
         let others = (0..fields.len()).filter(|n| *n != w).filter_map(present);
@@ -326,6 +344,7 @@ mod tests {
             start,
             shape,
             strides,
+            data: Vec::new(),
             itemsize,
         }
     }
@@ -387,7 +406,7 @@ mod tests {
             );
             let points: usize = footprint.shape.iter().product();
             if bytes(&footprint).len() < points * 8 {
-                assert!(footprint.shared_axis().is_some(), "{footprint:?}");
+                assert!(footprint.shared_dimension().is_some(), "{footprint:?}");
             }
         }
     }
@@ -446,8 +465,8 @@ mod tests {
             assert_eq!(a.overlaps(b), expected, "{a:?} {b:?}");
             assert_eq!(b.overlaps(a), expected, "{b:?} {a:?}");
         }
-        assert_eq!(whole.shared_axis(), None);
-        assert_eq!(at(0, [10, 10, 5], [800, 0, 8]).shared_axis(), Some(Axis::J));
+        assert_eq!(whole.shared_dimension(), None);
+        assert_eq!(at(0, [10, 10, 5], [800, 0, 8]).shared_dimension(), Some(1));
     }
 
     /// Whether `out` may be written in place of `inp`, in a stencil of these statements.

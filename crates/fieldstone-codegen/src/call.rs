@@ -32,6 +32,8 @@ pub struct ScalarArgument {
 pub struct Call<'a> {
     /// Array arguments.
     pub fields: &'a [FieldArgument],
+    /// Bytes from one element of a data dimension to the next: those of every field in turn.
+    pub data_strides: &'a [isize],
     /// Scalar arguments.
     pub scalars: &'a [ScalarArgument],
     /// Points of the compute domain along I, J, K.

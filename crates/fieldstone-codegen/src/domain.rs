@@ -15,6 +15,8 @@ pub struct Requirement {
     pub dtype: DType,
     /// Axes the field extends along.
     pub axes: Axes,
+    /// Sizes of the data dimensions, behind the axes.
+    pub data_dims: Vec<u32>,
     /// How far the stencil reaches around the domain.
     pub extent: Extent,
     /// Whether any point is read.
@@ -32,6 +34,7 @@ impl Requirement {
                 name: field.name.clone(),
                 dtype: field.dtype,
                 axes: field.axes,
+                data_dims: field.data_dims.clone(),
                 extent: info.extent,
                 reads: info.access.reads(),
                 writes: info.access.writes(),
@@ -292,6 +295,7 @@ mod tests {
             name: name.into(),
             dtype: DType::Float64,
             axes,
+            data_dims: Vec::new(),
             extent: Extent(extent),
             reads: true,
             writes: false,

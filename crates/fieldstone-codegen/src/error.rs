@@ -205,14 +205,14 @@ pub enum CallError {
     },
     /// Several points of a written array are the same memory.
     #[error(
-        "argument '{argument}' is written, but several of its points share memory along {axis} (stride {stride} bytes, \
+        "argument '{argument}' is written, but several of its points share memory along {dimension} (stride {stride} bytes, \
          {size} points); pass an array of its own"
     )]
     SharedPoints {
         /// Name of the argument.
         argument: String,
-        /// Axis along which points coincide.
-        axis: Axis,
+        /// Axis or data dimension along which points coincide.
+        dimension: String,
         /// Bytes from one point to the next.
         stride: isize,
         /// Points accessed along the axis.

@@ -9,11 +9,13 @@
 //! | `element` | each element type as a Rust type, and what the operators do to it |
 //! | `region` | boxes of grid points, and the blocks they are evaluated in |
 //! | `array` | arguments and temporaries, with checked access |
+//! | `data` | indices of data dimensions |
 //! | `expression` | expressions as closures over the points of a block |
 //! | `report` | what the checks say |
 //! | `nan` | where the first NaN comes from |
 
 mod array;
+mod data;
 mod element;
 mod expression;
 mod nan;
@@ -30,6 +32,7 @@ use fieldstone_stencil::{Program, Span};
 use crate::call::Call;
 use crate::error::RunError;
 use array::Array;
+use data::Indices;
 use element::{Element, dispatch};
 use expression::{State, Values, values};
 use region::{Block, Region};
@@ -160,6 +163,7 @@ impl Interpreter {
     unsafe fn state(&self, call: &Call) -> State {
         let stencil = &self.program.stencil;
         let fields = stencil.fields.iter().zip(call.fields);
+        let mut strides = call.data_strides.iter();
         let temporaries = stencil
             .temporaries
             .iter()
@@ -167,12 +171,17 @@ impl Interpreter {
         State {
             fields: fields
                 // SAFETY: forwarded to the caller.
-                .map(|(field, argument)| unsafe { Array::argument(argument, field.axes) })
+                .map(|(field, argument)| unsafe {
+                    let sizes = field.data_dims.iter().copied();
+                    let data = sizes.zip(strides.by_ref().copied());
+                    Array::argument(argument, field.axes, data)
+                })
                 .collect(),
             temporaries: temporaries
                 .map(|(temporary, info)| {
                     let itemsize = temporary.dtype.expect("types are resolved").size();
-                    Array::temporary(itemsize, call.domain, info.extent, temporary.axes)
+                    let data_dims = &temporary.data_dims;
+                    Array::temporary(itemsize, call.domain, info.extent, temporary.axes, data_dims)
                 })
                 .collect(),
             domain: call.domain,
@@ -279,11 +288,13 @@ fn statements(body: &[Stmt], stencil: &Stencil) -> Result<Vec<Statement>, RunErr
             StmtKind::Assign {
                 target,
                 target_span,
+                subscript,
                 value,
                 ..
             } => dispatch!(value.dtype(), T => {
                 let access = Access::new(stencil, *target, *target_span);
-                Ok(Statement::Assign(assign::<T>(access, values(value, stencil)?)))
+                let indices = Indices::new(subscript.as_deref(), stencil)?;
+                Ok(Statement::Assign(assign::<T>(access, indices, values(value, stencil)?)))
             }),
             StmtKind::While { .. } => unreachable!("no program has loops yet"),
             StmtKind::Region { area, body } => Ok(Statement::Region {
@@ -303,17 +314,23 @@ fn statements(body: &[Stmt], stencil: &Stencil) -> Result<Vec<Statement>, RunErr
         .collect()
 }
 
-fn assign<T: Element>(access: Access, value: Values<T>) -> Assign {
+fn assign<T: Element>(access: Access, indices: Indices, value: Values<T>) -> Assign {
     Box::new(move |state, region, mask| {
         let values = evaluate(&value, state, region, mask)?;
         if state.checks_nan {
             nan::none(&values, region, mask, &access)?;
         }
-        let array = state.array_mut(access.target);
-        array.check(region, &access)?;
+        let mut places = Vec::new();
         for Block { region, points } in region.blocks() {
             let active = mask.map(|mask| &mask[points.clone()]);
-            array.scatter(&region, active, &values[points]);
+            let array = state.array(access.target);
+            places.push(indices.locate(state, &region, active, array, &access)?);
+        }
+        let array = state.array_mut(access.target);
+        array.check(region, &access)?;
+        for (Block { region, points }, elements) in region.blocks().zip(places) {
+            let active = mask.map(|mask| &mask[points.clone()]);
+            array.scatter(&region, active, elements.as_deref(), &values[points]);
         }
         Ok(())
     })

@@ -1,11 +1,13 @@
 //! Machine code: compiled for the layouts a stencil is called with, kept, and run on all threads.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use fieldstone_device::{Contents, HostMemory, Pool, core_cache};
-use fieldstone_stencil::ir::{Field, Order, TempId};
+use fieldstone_stencil::elements::Element;
+use fieldstone_stencil::ir::{Field, Order, Stencil, TempId};
 use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::{LevelNest, Nest, Placement, RowNest, Schedule};
 use fieldstone_stencil::{Axis, Extent, Interval};
@@ -40,6 +42,8 @@ pub enum Reuse {
 /// A stencil as machine code, one variant for each layout it was called with.
 pub struct Native {
     program: Program,
+    /// Which elements of which arguments the fields of the program are.
+    elements: Elements,
     backend: &'static str,
     jit: Arc<dyn Jit>,
     cache: Cache,
@@ -88,8 +92,10 @@ impl Native {
         cache: Cache,
         reuse: Reuse,
     ) -> Result<Native, RunError> {
+        let (scheduled, elements) = deep(|| program.for_schedule());
         let native = Native {
-            program: deep(|| program.for_schedule()),
+            elements: Elements::new(&program.stencil, elements),
+            program: scheduled,
             backend,
             jit,
             cache,
@@ -112,6 +118,11 @@ impl Native {
     /// Every point of `call.domain` extended by the extents of the program's analysis must be valid memory of its field, that
     /// nobody else writes during the call, or reads where it is written.
     pub unsafe fn run(&self, call: &Call<'_>) -> Result<(), RunError> {
+        let fields = self.elements.arguments(call);
+        let call = &Call {
+            fields: &fields,
+            ..*call
+        };
         let layout = layout(&self.program, call);
         let variant = self.variant(&layout)?;
         if call.domain.contains(&0) {
@@ -347,6 +358,51 @@ impl Native {
         }
         drop(spare);
         Ok(HostMemory::new(bytes, LINE, Contents::Uninitialised)?)
+    }
+}
+
+/// Which elements of which arguments the fields of a program are.
+struct Elements {
+    /// Per field: the argument, and for each data dimension the place of its stride in a call and the index.
+    places: Vec<(usize, Vec<(usize, isize)>)>,
+    /// Whether they are the arguments themselves, in order.
+    whole: bool,
+}
+
+impl Elements {
+    fn new(stencil: &Stencil, elements: Vec<Element>) -> Elements {
+        let mut next = 0;
+        let strides: Vec<usize> = (stencil.fields.iter())
+            .map(|field| {
+                next += field.data_dims.len();
+                next - field.data_dims.len()
+            })
+            .collect();
+        let place = |element: Element| {
+            let field = element.field.0 as usize;
+            let along = strides[field]..;
+            let indices = element.indices.into_iter().map(|index| index as isize);
+            (field, along.zip(indices).collect())
+        };
+        Elements {
+            places: elements.into_iter().map(place).collect(),
+            whole: next == 0,
+        }
+    }
+
+    fn arguments<'a>(&self, call: &Call<'a>) -> Cow<'a, [FieldArgument]> {
+        if self.whole {
+            return Cow::Borrowed(call.fields);
+        }
+        let element = |(field, place): &(usize, Vec<(usize, isize)>)| {
+            let whole = call.fields[*field];
+            let bytes = (place.iter()).map(|(stride, index)| index * call.data_strides[*stride]);
+            FieldArgument {
+                pointer: whole.pointer.wrapping_offset(bytes.sum()),
+                ..whole
+            }
+        };
+        self.places.iter().map(element).collect()
     }
 }
 

@@ -23,7 +23,7 @@ use fieldstone_stencil::grid::{Area, Axes, Axis, Bound, Extent, Interval, Level,
 use fieldstone_stencil::ir::{Computation, ExprKind, Order, Section, Stencil, Stmt, StmtKind};
 use fieldstone_stencil::{Program, Span};
 
-use expression::Writer;
+use expression::{Element, Writer};
 use names::Names;
 
 /// The text of a self-contained Python module with one function: `NAME(*fields, *scalars, *, domain, origins)`.
@@ -132,8 +132,15 @@ impl<'a> Text<'a> {
                 Axes::IJK => String::new(),
                 axes => format!(", \"{axes}\""),
             };
+            let data: String = (temporary.data_dims.iter())
+                .map(|size| format!("{size}, "))
+                .collect();
+            let data = match data.as_str() {
+                "" => data,
+                sizes => format!(", data=({})", sizes.trim_end()),
+            };
             self.line(format!(
-                "{name} = _Field.zeros({dtype}, domain, {}{axes})",
+                "{name} = _Field.zeros({dtype}, domain, {}{axes}{data})",
                 info.extent
             ));
         }
@@ -243,12 +250,27 @@ impl<'a> Text<'a> {
 
     fn statement(&mut self, statement: &Stmt, mask: Option<&str>) {
         match &statement.kind {
-            StmtKind::Assign { target, value, .. } => {
+            StmtKind::Assign {
+                target,
+                subscript,
+                value,
+                ..
+            } => {
                 let target = self.writer.names.of_target(*target).to_owned();
                 let value = self.writer.expression(value);
+                let place = match self.writer.element(subscript.as_deref()) {
+                    Element::Whole => format!("{target}[box]"),
+                    Element::Constant(indices) => format!("{target}[box][..., {indices}]"),
+                    Element::Computed(indices) => {
+                        let put = self.writer.require("_put");
+                        let mask = mask.map_or(String::new(), |mask| format!(", where={mask}"));
+                        self.line(format!("{put}({target}[box], ({indices},), {value}{mask})"));
+                        return;
+                    }
+                };
                 self.line(match mask {
-                    None => format!("{target}[box] = {value}"),
-                    Some(mask) => format!("np.copyto({target}[box], {value}, where={mask})"),
+                    None => format!("{place} = {value}"),
+                    Some(mask) => format!("np.copyto({place}, {value}, where={mask})"),
                 });
             }
             StmtKind::While { .. } => unreachable!("no program has loops yet"),

@@ -7,7 +7,7 @@ use fieldstone_stencil::{Axis, schedule};
 use support::{HORIZONTAL_DIFFUSION, THOMAS, program};
 
 fn emitted(text: &str, fields: &[&str], layout: Vec<Option<Axis>>, features: &str) -> String {
-    let program = program(text, fields).for_schedule();
+    let program = program(text, fields).for_schedule().0;
     let layout = Layout(layout);
     let schedule = schedule::build(&program, layout.contiguous());
     let target = Target {

@@ -7,7 +7,7 @@ use fieldstone_stencil::{Axis, Program};
 use support::{HORIZONTAL_DIFFUSION, THOMAS, program};
 
 fn scheduled(text: &str, fields: &[&str], contiguous: Axis) -> (Program, Schedule) {
-    let program = program(text, fields).for_schedule();
+    let program = program(text, fields).for_schedule().0;
     let schedule = schedule::build(&program, contiguous);
     (program, schedule)
 }

@@ -325,6 +325,17 @@ pub enum Literal {
     Float(f64),
 }
 
+impl Literal {
+    /// Zero as a type writes it.
+    pub fn zero(dtype: DType) -> Literal {
+        match dtype {
+            DType::Bool => Literal::Bool(false),
+            dtype if dtype.is_float() => Literal::Float(0.0),
+            _ => Literal::Int(0),
+        }
+    }
+}
+
 /// Operators with one operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UnaryOp {
@@ -509,6 +520,16 @@ impl Temporary {
     pub fn source_name(&self) -> &str {
         let name = self.name.rsplit('.').next().unwrap_or_default();
         name.split('@').next().unwrap_or_default()
+    }
+
+    /// The name in the source without the index of an element.
+    pub fn whole_name(&self) -> &str {
+        self.source_name().split('[').next().unwrap_or_default()
+    }
+
+    /// Whether it is one element of a temporary with data dimensions, taken apart.
+    pub fn is_element(&self) -> bool {
+        self.name.ends_with(']')
     }
 
     /// Whether it belongs to a function that was inlined, or to nothing the source names.

@@ -9,6 +9,7 @@
 //! | [`dtype`], [`grid`] | element types; axes, offsets, intervals, extents |
 //! | [`ir`], [`visit`] | the stencil itself, and walks over it |
 //! | [`types`] | types of every expression |
+//! | [`elements`] | elements of data dimensions as fields and temporaries of their own |
 //! | [`branches`] | `if` statements that can run point by point |
 //! | [`verify`] | the rules that typed IR keeps |
 //! | [`analysis`] | access kinds, extents and levels |
@@ -23,6 +24,7 @@ pub mod branches;
 pub mod carried;
 pub mod diagnostic;
 pub mod dtype;
+pub mod elements;
 #[cfg(feature = "generate")]
 pub mod generate;
 pub mod grid;

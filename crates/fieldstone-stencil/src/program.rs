@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use crate::analysis::{Analysis, access, analyse, extent};
 use crate::branches;
 use crate::diagnostic::{Category, Code, Diagnostic, Diagnostics};
+use crate::elements::{self, Element, Indices};
 use crate::ir::Stencil;
 use crate::types::{Precision, resolve};
 use crate::verify::verify;
@@ -48,20 +49,33 @@ impl Program {
     /// # Panics
     ///
     /// Never: the program was analysed before, and does not become wrong.
-    pub fn for_schedule(&self) -> Program {
-        let stencil = crate::carried::in_temporaries(self.stencil.clone(), &self.analysis);
+    ///
+    /// The elements of data dimensions are fields of their own; what each field is comes with the program.
+    pub fn for_schedule(&self) -> (Program, Vec<Element>) {
+        let (stencil, elements) = elements::of_everything(self.stencil.clone(), Indices::Any);
+        let analysed = analyse(&stencil).map(|analysis| (stencil, analysis));
+        let (stencil, analysis) = analysed.unwrap_or_else(|_| {
+            // Which element is read is known at run time only, and may be one that was not written.
+            let zeroed = elements::initialised(self.stencil.clone());
+            let (stencil, _) = elements::of_everything(zeroed, Indices::Any);
+            let analysis = analyse(&stencil).expect("every element is written");
+            (stencil, analysis)
+        });
+        let stencil = crate::carried::in_temporaries(stencil, &analysis);
         let stencil = crate::values::split(stencil);
         let analysis = analyse(&stencil).expect("values of a correct program are split");
-        Program { stencil, analysis }
+        (Program { stencil, analysis }, elements)
     }
 
     fn checked(stencil: Stencil, precision: Precision) -> Result<Program, Vec<Diagnostic>> {
         // Before and after: a dangling id would not survive type resolution.
         crate::verify::verify_ids(&stencil).map_err(malformed)?;
-        let stencil = branches::split(resolve(stencil, precision)?);
+        let stencil = elements::of_temporaries(resolve(stencil, precision)?, Indices::Constant);
+        let stencil = branches::split(stencil);
         verify(&stencil).map_err(malformed)?;
         let analysis = analyse(&stencil)?;
-        let values = crate::values::split(stencil.clone());
+        let (values, _) = elements::of_everything(stencil.clone(), Indices::Constant);
+        let values = crate::values::split(values);
         let uneven = extent::uneven(&values, &access::places(&values), &analysis.extents);
         if uneven.is_empty() {
             return Ok(Program { stencil, analysis });

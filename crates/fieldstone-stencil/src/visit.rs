@@ -170,7 +170,8 @@ pub struct Access {
     pub level: LevelIndex,
     /// A write, or else a read.
     pub write: bool,
-    /// Whether it is inside of an `if`, a `while` or a region of the statements that are walked over.
+    /// Whether it is inside of an `if`, a `while` or a region of the statements that are walked over, or to one element of
+    /// the data dimensions.
     pub conditional: bool,
     /// The part of the plane in which the statement that is walked over runs. Regions inside of other statements do not count:
     /// there, what is read may be read at all points, and left aside at some.
@@ -209,7 +210,8 @@ fn of_statement(statement: &Stmt, conditional: bool, area: Area, visit: &mut dyn
             offset: *offset,
             level: level(subscript.as_deref()),
             write: true,
-            conditional,
+            // One element of several is written: to the others nothing happens.
+            conditional: conditional || is_partial(subscript.as_deref()),
             area,
             span: *target_span,
         });
@@ -221,6 +223,11 @@ fn of_statement(statement: &Stmt, conditional: bool, area: Area, visit: &mut dyn
     for inner in statement.inner() {
         of_statement(inner, true, inside, visit);
     }
+}
+
+/// Whether an access is to one element of the data dimensions.
+pub fn is_partial(subscript: Option<&Subscript>) -> bool {
+    subscript.is_some_and(|subscript| !subscript.indices().is_empty())
 }
 
 fn level(subscript: Option<&Subscript>) -> LevelIndex {

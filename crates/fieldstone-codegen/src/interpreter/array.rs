@@ -5,7 +5,8 @@ use std::ops::Range;
 use fieldstone_stencil::{Axes, Axis, Extent};
 
 use super::Access;
-use super::element::Element;
+use super::data::Element;
+use super::element::Element as Value;
 use super::region::Region;
 use crate::call::FieldArgument;
 use crate::error::RunError;
@@ -22,6 +23,8 @@ pub(super) struct Array {
     start: [i64; 3],
     end: [i64; 3],
     axes: Axes,
+    /// Sizes of the data dimensions, each with the bytes from one element to the next.
+    data: Vec<(u32, isize)>,
     /// Of a temporary: its memory, and which points were written.
     own: Option<Own>,
 }
@@ -35,13 +38,18 @@ impl Array {
     /// # Safety
     ///
     /// The argument's pointer must be valid over all the points it says it covers, as long as the array lives.
-    pub(super) unsafe fn argument(argument: &FieldArgument, axes: Axes) -> Array {
+    pub(super) unsafe fn argument(
+        argument: &FieldArgument,
+        axes: Axes,
+        data: impl Iterator<Item = (u32, isize)>,
+    ) -> Array {
         Array {
             origin: argument.pointer,
             strides: argument.strides,
             start: argument.lower.map(|points| -(points as i64)),
             end: argument.upper.map(|points| points as i64),
             axes,
+            data: data.collect(),
             own: None,
         }
     }
@@ -52,6 +60,7 @@ impl Array {
         domain: [usize; 3],
         extent: Extent,
         axes: Axes,
+        data_dims: &[u32],
     ) -> Array {
         let mut region = Region::new([0; 3], domain).extended(extent);
         let mut points = itemsize as isize;
@@ -65,7 +74,13 @@ impl Array {
                 (region.start[n], region.shape[n]) = (0, 1);
             }
         }
-        let mut memory = vec![0; region.len() * itemsize];
+        let mut elements = 1;
+        let mut data = Vec::with_capacity(data_dims.len());
+        for size in data_dims {
+            data.push((*size, (elements * region.len() * itemsize) as isize));
+            elements *= *size as usize;
+        }
+        let mut memory = vec![0; elements * region.len() * itemsize];
         let origin: isize = (0..3).map(|n| -region.start[n] as isize * strides[n]).sum();
         Array {
             origin: memory.as_mut_ptr().wrapping_offset(origin),
@@ -73,9 +88,10 @@ impl Array {
             start: region.start,
             end: region.end(),
             axes,
+            data,
             own: Some(Own {
                 _memory: memory,
-                written: vec![false; region.len()],
+                written: vec![false; elements * region.len()],
             }),
         }
     }
@@ -99,19 +115,23 @@ impl Array {
     }
 
     /// Reads a region, after checking that it lies inside and, where `active`, was written.
-    pub(super) fn gather<T: Element>(
+    pub(super) fn gather<T: Value>(
         &self,
         region: &Region,
         access: &Access,
         active: Option<&[bool]>,
+        elements: Option<&[Element]>,
         values: &mut [T],
     ) -> Result<(), RunError> {
         self.check(region, access)?;
+        if let Some(elements) = elements {
+            return self.gather_elements(region, access, active, elements, values);
+        }
         let points = region.shape[0];
         for (row, first) in region.rows().enumerate() {
             let row = row * points..(row + 1) * points;
             if let Some(own) = &self.own {
-                let begin = self.position(first);
+                let begin = self.position(first, Element::default());
                 let written = &own.written[begin..begin + points];
                 let active = active.map(|active| &active[row.clone()]);
                 if let Some(point) = first_unwritten(written, active) {
@@ -129,18 +149,47 @@ impl Array {
         Ok(())
     }
 
+    /// Reads one element of the data dimensions at each point of a region that lies inside.
+    fn gather_elements<T: Value>(
+        &self,
+        region: &Region,
+        access: &Access,
+        active: Option<&[bool]>,
+        elements: &[Element],
+        values: &mut [T],
+    ) -> Result<(), RunError> {
+        let both = elements.iter().zip(values);
+        for (point, (index, (element, value))) in region.points().zip(both).enumerate() {
+            if active.is_some_and(|active| !active[point]) {
+                continue;
+            }
+            if let Some(own) = &self.own
+                && !own.written[self.position(index, *element)]
+            {
+                return Err(access.unwritten(index));
+            }
+            let address = self.address(index).wrapping_offset(element.bytes);
+            // SAFETY: the region and the element were checked to lie inside of the array.
+            *value = unsafe { T::read(address) };
+        }
+        Ok(())
+    }
+
     /// Writes a region that was checked to lie inside, where `active`.
-    pub(super) fn scatter<T: Element>(
+    pub(super) fn scatter<T: Value>(
         &mut self,
         region: &Region,
         active: Option<&[bool]>,
+        elements: Option<&[Element]>,
         values: &[T],
     ) {
         for (point, (index, value)) in region.points().zip(values).enumerate() {
             if active.is_none_or(|active| active[point]) {
-                // SAFETY: the caller checked that the region lies inside of the array.
-                unsafe { T::write(self.address(index), *value) };
-                let position = self.position(index);
+                let element = elements.map_or(Element::default(), |elements| elements[point]);
+                let address = self.address(index).wrapping_offset(element.bytes);
+                // SAFETY: the caller checked that the region and the elements lie inside of the array.
+                unsafe { T::write(address, *value) };
+                let position = self.position(index, element);
                 if let Some(own) = &mut self.own {
                     own.written[position] = true;
                 }
@@ -153,14 +202,20 @@ impl Array {
         self.origin.wrapping_offset(bytes)
     }
 
-    /// Number of a point, I fastest.
-    fn position(&self, index: [i64; 3]) -> usize {
+    /// Sizes of the data dimensions, each with the bytes from one element to the next.
+    pub(super) fn data(&self) -> &[(u32, isize)] {
+        &self.data
+    }
+
+    /// Number of an element of a point, I fastest.
+    fn position(&self, index: [i64; 3], element: Element) -> usize {
         let along = |n: usize| match self.axes.0[n] {
             true => (index[n] - self.start[n]) as usize,
             false => 0,
         };
         let points = |n: usize| (self.end[n] - self.start[n]) as usize;
-        along(0) + points(0) * (along(1) + points(1) * along(2))
+        let points_before = points(2) * element.number + along(2);
+        along(0) + points(0) * (along(1) + points(1) * points_before)
     }
 
     fn covered(&self) -> [Range<i64>; 3] {

@@ -5,6 +5,7 @@ use fieldstone_stencil::ir::{
 };
 
 use super::array::Array;
+use super::data::Indices;
 use super::element::{Element, Map, Wide, Zip, dispatch};
 use super::region::Region;
 use super::{Access, place};
@@ -67,11 +68,18 @@ pub(super) fn values<T: Element>(expr: &Expr, stencil: &Stencil) -> Result<Value
             })
         }
         ExprKind::Position(_) => return Err(supported("index")),
-        ExprKind::Access { target, offset, .. } => {
+        ExprKind::Access {
+            target,
+            offset,
+            subscript,
+        } => {
             let (access, offset) = (Access::new(stencil, *target, expr.span), *offset);
+            let indices = Indices::new(subscript.as_deref(), stencil)?;
             Box::new(move |state, region, active, values| {
                 let array = state.array(access.target);
-                array.gather(&region.shifted(offset), &access, active, values)
+                let elements = indices.locate(state, region, active, array, &access)?;
+                let elements = elements.as_deref();
+                array.gather(&region.shifted(offset), &access, active, elements, values)
             })
         }
         ExprKind::Unary(operation, operand) => {

@@ -38,6 +38,29 @@ impl Access {
         CheckError::at(index, diagnostic)
     }
 
+    /// An index of a data dimension that is outside of it.
+    pub(super) fn data_index(
+        &self,
+        index: [i64; 3],
+        dimension: usize,
+        value: i64,
+        size: u32,
+    ) -> RunError {
+        let diagnostic = Diagnostic::error(
+            OUT_OF_BOUNDS,
+            Category::Run,
+            self.span,
+            format!(
+                "`{}` is accessed at {} with the index {value} of data dimension {dimension}",
+                self.name,
+                point(index)
+            ),
+        )
+        .with_label(format!("it has the elements 0..{size}"))
+        .with_help("indices of data dimensions are counted from 0, and not from the end");
+        CheckError::new(index, diagnostic)
+    }
+
     /// A read of a temporary where nothing was written.
     pub(super) fn unwritten(&self, index: [i64; 3]) -> RunError {
         let diagnostic = Diagnostic::error(

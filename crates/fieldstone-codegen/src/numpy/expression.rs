@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use fieldstone_stencil::ir::{BinaryOp, Builtin, Expr, ExprKind, Literal, Stencil, UnaryOp};
+use fieldstone_stencil::elements::constant;
+use fieldstone_stencil::ir::{
+    BinaryOp, Builtin, Expr, ExprKind, Literal, Stencil, Subscript, UnaryOp,
+};
 use fieldstone_stencil::{DType, Offset};
 
 use super::names::Names;
@@ -56,6 +59,16 @@ impl Piece {
     }
 }
 
+/// An element of data dimensions, as text.
+pub(super) enum Element {
+    /// There are no data dimensions.
+    Whole,
+    /// At indices that are known.
+    Constant(String),
+    /// At an index for each point.
+    Computed(String),
+}
+
 /// Writes expressions, and remembers which Python functions they need.
 pub(super) struct Writer<'a> {
     stencil: &'a Stencil,
@@ -64,8 +77,10 @@ pub(super) struct Writer<'a> {
 }
 
 /// Python functions by name, each after those it calls.
-const FUNCTIONS: [(&str, &str); 9] = [
+const FUNCTIONS: [(&str, &str); 11] = [
     ("_Field", include_str!("field.py")),
+    ("_pick", include_str!("pick.py")),
+    ("_put", include_str!("put.py")),
     ("_reciprocal", include_str!("reciprocal.py")),
     ("_power", include_str!("power.py")),
     ("_integer_power", include_str!("integer_power.py")),
@@ -100,7 +115,26 @@ impl<'a> Writer<'a> {
         self.piece(expr).0
     }
 
-    fn require(&mut self, name: &'static str) -> &'static str {
+    /// Which element of the data dimensions an access is to.
+    pub(super) fn element(&mut self, subscript: Option<&Subscript>) -> Element {
+        let indices = subscript.map_or(&[][..], Subscript::indices);
+        if indices.is_empty() {
+            return Element::Whole;
+        }
+        let known: Option<Vec<u32>> = indices.iter().map(constant).collect();
+        match known {
+            Some(known) => {
+                let known: Vec<String> = known.iter().map(u32::to_string).collect();
+                Element::Constant(known.join(", "))
+            }
+            None => {
+                let indices: Vec<String> = indices.iter().map(|i| self.expression(i)).collect();
+                Element::Computed(indices.join(", "))
+            }
+        }
+    }
+
+    pub(super) fn require(&mut self, name: &'static str) -> &'static str {
         if let Some(index) = FUNCTIONS.iter().position(|(known, _)| *known == name) {
             self.functions.insert(index, FUNCTIONS[index].1);
         }
@@ -117,11 +151,22 @@ impl<'a> Writer<'a> {
                 Piece::atom(self.names.of_parameter(&self.stencil.scalar(*id).name))
             }
             ExprKind::Position(_) => unreachable!("no program has positions yet"),
-            ExprKind::Access { target, offset, .. } => {
+            ExprKind::Access {
+                target,
+                offset,
+                subscript,
+            } => {
                 let name = self.names.of_target(*target);
-                Piece::atom(match *offset {
+                let points = match *offset {
                     Offset::ZERO => format!("{name}[box]"),
                     Offset([i, j, k]) => format!("{name}[box + ({i}, {j}, {k})]"),
+                };
+                Piece::atom(match self.element(subscript.as_deref()) {
+                    Element::Whole => points,
+                    Element::Constant(indices) => format!("{points}[..., {indices}]"),
+                    Element::Computed(indices) => {
+                        format!("{}({points}, {indices})", self.require("_pick"))
+                    }
                 })
             }
             ExprKind::Unary(operation, operand) => {

@@ -33,9 +33,10 @@ class _Field:
         self.origin = [next(origin) if axis in axes else None for axis in "IJK"]
 
     @classmethod
-    def zeros(cls, dtype, domain, extent, axes="IJK"):
+    def zeros(cls, dtype, domain, extent, axes="IJK", data=()):
         along = [(lower, points + upper) for axis, points, (lower, upper) in zip("IJK", domain, extent) if axis in axes]
-        return cls(np.zeros([lower + upper for lower, upper in along], dtype), [lower for lower, _ in along], axes)
+        shape = [lower + upper for lower, upper in along]
+        return cls(np.zeros([*shape, *data], dtype), [lower for lower, _ in along], axes)
 
     def __getitem__(self, box):
         """A view; axes that the array does not have are new ones of length one."""

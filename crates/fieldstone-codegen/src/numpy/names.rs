@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use fieldstone_stencil::ir::{Stencil, Target};
 
 /// What the text itself uses; masks are `mask1`, `then1`, `else1` and so on, boxes `whole1`.
-const RESERVED: [&str; 17] = [
-    "_Box", "_Field", "abs", "box", "domain", "iter", "k", "math", "max", "min", "ni", "nj", "nk",
-    "np", "origins", "range", "reversed",
+const RESERVED: [&str; 19] = [
+    "_Box", "_Field", "_pick", "_put", "abs", "box", "domain", "iter", "k", "math", "max", "min",
+    "ni", "nj", "nk", "np", "origins", "range", "reversed",
 ];
 
 /// The Python name of every field, scalar and temporary.

@@ -196,6 +196,7 @@ pub fn interpret(
 ) -> Result<(), RunError> {
     let interpreter = Interpreter::new(program.clone())?;
     let call = Call {
+        data_strides: &[],
         fields,
         scalars,
         domain,

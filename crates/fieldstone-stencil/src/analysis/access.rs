@@ -297,17 +297,20 @@ pub fn unused(stencil: &Stencil, places: &[Place]) -> Vec<Diagnostic> {
 fn unread(stencil: &Stencil, places: &[Place], read: &[bool]) -> Vec<Diagnostic> {
     let assigned = assigned_temporaries(stencil, places);
     let temporaries = || stencil.temporaries.iter().enumerate();
+    // So is one of which an element is used.
     let mut done: HashSet<Span> = temporaries()
-        .filter(|(n, temporary)| read[*n] && temporary.is_inlined())
+        .filter(|(n, temporary)| read[*n] && (temporary.is_inlined() || temporary.is_element()))
         .map(|(_, temporary)| stencil.sources.place(temporary.span))
         .collect();
     let mut warnings = Vec::new();
     for (n, temporary) in temporaries() {
-        let name = temporary.source_name();
+        let name = temporary.whole_name();
         if read[n] || !assigned[n] || name.starts_with('_') {
             continue;
         }
-        if temporary.is_inlined() && !done.insert(stencil.sources.place(temporary.span)) {
+        if (temporary.is_inlined() || temporary.is_element())
+            && !done.insert(stencil.sources.place(temporary.span))
+        {
             continue;
         }
         let mut found = Diagnostic::warning(

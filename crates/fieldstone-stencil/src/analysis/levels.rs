@@ -12,7 +12,7 @@ use crate::ir::{
     Computation, Expr, ExprKind, Order, Section, Stencil, Stmt, StmtKind, Target, TempId,
 };
 use crate::source::Span;
-use crate::visit::accesses;
+use crate::visit::{accesses, is_partial};
 
 /// How far an access from the levels of `interval` reaches beyond the domain's ends, as in
 /// [`FieldInfo::extent`](super::FieldInfo::extent).
@@ -365,15 +365,19 @@ impl Check<'_> {
                 StmtKind::Assign {
                     target,
                     target_span,
+                    subscript,
                     value,
                     ..
                 } => {
-                    self.reads(value, here, sure);
+                    for expr in stmt.expressions() {
+                        self.reads(expr, here, sure);
+                    }
                     self.conditions
                         .assign(*target, *target_span, value, &here.range);
                     if let Target::Temp(id) = target {
                         here.some.entry(*id).or_default().add(&here.range);
-                        if sure.insert(*id) {
+                        // Other elements may be what is read.
+                        if !is_partial(subscript.as_deref()) && sure.insert(*id) {
                             new.insert(*id);
                         }
                     }
@@ -615,8 +619,9 @@ fn always_written(body: &[Stmt]) -> HashSet<TempId> {
         match &stmt.kind {
             StmtKind::Assign {
                 target: Target::Temp(id),
+                subscript,
                 ..
-            } => {
+            } if !is_partial(subscript.as_deref()) => {
                 found.insert(*id);
             }
             StmtKind::Assign { .. } | StmtKind::While { .. } | StmtKind::Region { .. } => {}

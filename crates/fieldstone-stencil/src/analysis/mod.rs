@@ -26,6 +26,7 @@ pub mod traffic;
 use std::collections::HashSet;
 
 use crate::diagnostic::{Code, Diagnostic};
+use crate::elements::{self, Indices};
 use crate::grid::Extent;
 use crate::ir::{Stencil, Target};
 use access::Place;
@@ -185,13 +186,15 @@ pub fn analyse(stencil: &Stencil) -> Result<Analysis, Vec<Diagnostic>> {
     if !errors.is_empty() {
         return Err(errors);
     }
-    let mut errors = access::check(stencil);
+    // Elements of data dimensions are different values. Statements stay the same, so that their places do.
+    let (apart, _) = elements::of_everything(stencil.clone(), Indices::Constant);
+    let mut errors = access::check(&apart);
     errors.extend(levels::check_overlap(stencil));
     if !errors.is_empty() {
         return Err(errors);
     }
     // What reads one value of a temporary asks nothing of the statements that give it another.
-    let values = crate::values::split(stencil.clone());
+    let values = crate::values::split(apart.clone());
     let extents =
         extent::horizontal(&values, &access::places(&values)).map_err(|error| vec![*error])?;
     let uninitialised = levels::check_temporaries(stencil)?;
