@@ -196,7 +196,7 @@ fn to_source((text, file, first_line, indent): (String, String, u32, u32)) -> So
     }
 }
 
-/// `("field", dtype, axes)`, `("scalar", dtype)`, `("missing",)`, `("data dimensions",)`, `("wrong default", reason)` or
+/// `("field", dtype, axes, data dimensions)`, `("scalar", dtype)`, `("missing",)`, `("wrong default", reason)` or
 /// `("invalid", reason)`.
 fn parameter_kind(kind: &Bound<'_, PyTuple>) -> PyResult<ParameterKind> {
     let text = |n: usize| kind.get_item(n)?.extract::<String>();
@@ -210,13 +210,20 @@ fn parameter_kind(kind: &Bound<'_, PyTuple>) -> PyResult<ParameterKind> {
         "field" => {
             let axes = text(2)?;
             let axes = Axes(Axis::ALL.map(|axis| axes.contains(&axis.to_string())));
-            dtype(text(1)?).map_or_else(|kind| kind, |dtype| ParameterKind::Field { dtype, axes })
+            let data_dims = kind.get_item(3)?.extract()?;
+            dtype(text(1)?).map_or_else(
+                |kind| kind,
+                |dtype| ParameterKind::Field {
+                    dtype,
+                    axes,
+                    data_dims,
+                },
+            )
         }
         "scalar" => {
             dtype(text(1)?).map_or_else(|kind| kind, |dtype| ParameterKind::Scalar { dtype })
         }
         "missing" => ParameterKind::Missing,
-        "data dimensions" => ParameterKind::DataDimensions,
         "wrong default" => ParameterKind::WrongDefault(text(1)?),
         _ => ParameterKind::Invalid(text(1)?),
     })

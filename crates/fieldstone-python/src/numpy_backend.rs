@@ -61,6 +61,7 @@ impl NumpyText {
         let stencil = &self.program.stencil;
         let mut arguments = Vec::with_capacity(call.fields.len() + call.scalars.len());
         let by_name = PyDict::new(py);
+        let mut data_strides = call.data_strides.iter();
         for (n, (argument, origin)) in call.fields.iter().zip(origins).enumerate() {
             let (field, info) = (&stencil.fields[n], &self.program.analysis.fields[n]);
             let axes: Vec<usize> = field.axes.iter().map(|axis| axis.index()).collect();
@@ -73,6 +74,10 @@ impl NumpyText {
                 shape: shape.collect(),
                 strides: axes.iter().map(|n| argument.strides[*n]).collect(),
             };
+            for (size, stride) in field.data_dims.iter().zip(data_strides.by_ref()) {
+                view.shape.push(*size as npy_intp);
+                view.strides.push(*stride);
+            }
             // SAFETY: promised by the caller.
             let array = unsafe { view.array(py, self.dtypes[n].bind(py), info.access.writes())? };
             by_name.set_item(&field.name, within(py, field.axes, origin)?)?;

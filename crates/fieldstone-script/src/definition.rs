@@ -44,6 +44,8 @@ pub enum ParameterKind {
         dtype: DType,
         /// Axes it extends along.
         axes: Axes,
+        /// Sizes of the data dimensions.
+        data_dims: Vec<u32>,
     },
     /// A type of number.
     Scalar {
@@ -54,8 +56,6 @@ pub enum ParameterKind {
     Missing,
     /// The annotation means nothing; the reason, as a clause ("`list` is no type of a field").
     Invalid(String),
-    /// The element type has data dimensions, which are not supported.
-    DataDimensions,
     /// The default value is none that the parameter can have; the reason, as a clause.
     WrongDefault(String),
 }

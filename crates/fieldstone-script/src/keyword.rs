@@ -24,6 +24,8 @@ pub enum Keyword {
     Region,
     /// `Field`
     Field,
+    /// `GlobalTable`
+    GlobalTable,
     /// A maths function.
     Builtin(Builtin),
     /// `float32`, `int`, …: a conversion or a type.
@@ -47,6 +49,7 @@ impl Keyword {
             "horizontal" => Keyword::Horizontal,
             "region" => Keyword::Region,
             "Field" => Keyword::Field,
+            "GlobalTable" => Keyword::GlobalTable,
             "float" => Keyword::Type(DType::Float64),
             "int" => Keyword::Type(DType::Int64),
             _ => match DType::from_name(name) {

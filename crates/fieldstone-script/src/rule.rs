@@ -111,6 +111,16 @@ rules! {
         EMPTY_STENCIL = 214;
         /// A region ends before it starts.
         REGION_ORDER = 215;
+        /// The number of indices is not the number of data dimensions.
+        DATA_INDEX_COUNT = 240;
+        /// An index outside of its data dimension.
+        DATA_INDEX_RANGE = 241;
+        /// An index of a data dimension that is no integer.
+        DATA_INDEX_VALUE = 242;
+        /// Values whose data dimensions do not fit together.
+        DATA_SIZES = 243;
+        /// A value with data dimensions where a number is meant.
+        NUMBER_EXPECTED = 244;
         /// Warning: a condition that is the same at every point and in every call.
         CONSTANT_CONDITION = 424;
         /// Warning: a comment or option that silences no warning there is.
@@ -129,8 +139,6 @@ rules! {
     Unsupported {
         /// `while`
         WHILE = 501;
-        /// Data dimensions.
-        DATA_DIMENSIONS = 503;
         /// Absolute indices, `field.at(K=…)`.
         ABSOLUTE_INDEX = 504;
         /// Writes at a K offset.
@@ -143,8 +151,6 @@ rules! {
         TEMPORARY_AXES = 508;
         /// Interval bounds that are scalar parameters.
         RUNTIME_INTERVAL = 510;
-        /// Attributes of fields: `.T`, `.A`, …
-        FIELD_ATTRIBUTE = 511;
     }
 }
 

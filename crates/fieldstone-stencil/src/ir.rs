@@ -180,7 +180,7 @@ pub enum StmtKind {
 /// What an access says beside its constant offset.
 ///
 /// The operands are the level, if it is computed, and behind it one index for each data dimension of the target.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Subscript {
     /// How the level is given.
     pub level: LevelIndex,

@@ -17,14 +17,17 @@ from ..errors import DimensionsError
 DTypes: TypeAlias = Mapping[Any, Any]
 """Types by the name, or by the type, that annotations use for them."""
 
-Kind: TypeAlias = tuple[str, ...]
-"""What the compiler is told of a parameter: ``("field", dtype, axes)``, ``("scalar", dtype)``, ``("missing",)``,
-``("data dimensions",)``, ``("wrong default", reason)`` or ``("invalid", reason)``."""
+Kind: TypeAlias = tuple[Any, ...]
+"""What the compiler is told of a parameter: ``("field", dtype, axes, data_dims)``, ``("scalar", dtype)``, ``("missing",)``,
+``("wrong default", reason)`` or ``("invalid", reason)``."""
 
 ELEMENT_TYPES = frozenset(
     ["bool", "float16", "float32", "float64"] + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 )
 """NumPy's names of the types an element can have."""
+
+MOST_DATA_DIMENSIONS = 5
+"""Data dimensions a field can have; arrays have eight dimensions at most."""
 
 
 class Axes(str):
@@ -172,10 +175,10 @@ class FieldType:
 
     Attributes
     ----------
-    dtype : dtype_like or str
-        Element type, or a name that ``dtypes=`` resolves.
+    dtype : dtype_like, str or tuple
+        Element type, or a name that ``dtypes=`` resolves; with data dimensions a pair of it and their sizes.
     axes : Axes
-        Axes the field extends along.
+        Axes the field extends along; none for a `GlobalTable`.
     arguments : tuple of Argument
         Other parts in brackets.
     """
@@ -198,7 +201,7 @@ class FieldType:
 
 
 class Field:
-    """Annotation of an array: ``Field[float]``, ``Field[IJ, float]``, ``Field["name of a type"]``."""
+    """Annotation of an array: ``Field[float]``, ``Field[IJ, float]``, ``Field["name of a type"]``, ``Field[(float, (3,))]``."""
 
     __gtscript_name__ = "Field"
 
@@ -225,9 +228,26 @@ class Field:
         return FieldType(dtype, axes if axes is not None else IJK, tuple(arguments))
 
 
+class GlobalTable:
+    """Annotation of a table, which is the same at all points: ``GlobalTable[float, (10,)]``, read as ``table.A[n]``."""
+
+    __gtscript_name__ = "GlobalTable"
+
+    def __class_getitem__(cls, part: Any) -> Any:
+        """Make an annotation of an element type and the sizes of the table."""
+        if not _has_data_dimensions(part):
+            raise TypeError(
+                f"GlobalTable[...] takes an element type and sizes, as in GlobalTable[float, (10,)], not {part!r}"
+            )
+        return FieldType(part, str.__new__(Axes, ""))
+
+
 def _has_data_dimensions(part: Any) -> bool:
-    """Whether a part is an element type with data dimensions, such as ``(float, (3,))``."""
-    return isinstance(part, tuple) and len(part) == 2 and isinstance(part[1], tuple) and _as_axes(part[0]) is None
+    """Whether a part is an element type with data dimensions, such as ``(float, (3,))`` or ``(float, 3)``."""
+    if not isinstance(part, tuple) or len(part) != 2 or _as_axes(part[0]) is not None:
+        return False
+    sizes = part[1]
+    return isinstance(sizes, (int, np.integer, list, tuple)) and _as_axes(sizes) is None
 
 
 def _as_axes(part: Any) -> Axes | None:
@@ -257,12 +277,15 @@ def kind(annotation: Any, dtypes: DTypes) -> Kind:
     if annotation is Field:
         return ("invalid", "the element type is missing, as in `Field[float]`")
     if isinstance(annotation, FieldType):
-        if _has_data_dimensions(annotation.dtype):
-            return ("data dimensions",)
-        dtype = element_type(annotation.dtype, dtypes)
+        element, sizes = _data_dimensions(annotation.dtype, dtypes)
+        dtype = element_type(element, dtypes)
         if dtype is None:
-            return ("invalid", f"{_quoted(annotation.dtype)} is no element type")
-        return ("field", dtype, str(annotation.axes))
+            return ("invalid", f"{_quoted(element)} is no element type")
+        if not all(isinstance(size, (int, np.integer)) and 0 < size < 2**31 for size in sizes):
+            return ("invalid", f"`{sizes!r}` are no sizes of data dimensions")
+        if len(sizes) > MOST_DATA_DIMENSIONS:
+            return ("invalid", f"a field has at most {MOST_DATA_DIMENSIONS} data dimensions")
+        return ("field", dtype, str(annotation.axes), tuple(int(size) for size in sizes))
     dtype = element_type(annotation, dtypes)
     if dtype is None:
         return ("invalid", f"{_quoted(annotation)} is no type of a parameter")
@@ -278,6 +301,20 @@ def present(annotation: Any) -> Any:
         if len(others) == 1:
             return others[0]
     return annotation
+
+
+def _data_dimensions(dtype: Any, dtypes: DTypes) -> tuple[Any, tuple[Any, ...]]:
+    """Take an element type and the sizes of its data dimensions apart."""
+    try:
+        dtype = dtypes.get(dtype, dtype)
+    except TypeError:  # not hashable
+        pass
+    if _has_data_dimensions(dtype):
+        element, sizes = dtype
+        return element, tuple(sizes) if isinstance(sizes, (list, tuple)) else (sizes,)
+    if isinstance(dtype, np.dtype) and dtype.subdtype is not None:
+        return dtype.subdtype
+    return dtype, ()
 
 
 def element_type(dtype: Any, dtypes: DTypes) -> str | None:

@@ -289,10 +289,10 @@ class StencilObject(_core.Stencil):
                 access=AccessKind(reads * AccessKind.READ + writes * AccessKind.WRITE),
                 boundary=Boundary(extent),
                 axes=axes,
-                data_dims=(),
+                data_dims=data_dims,
                 dtype=np.dtype(dtype),
             )
-            for name, dtype, axes, reads, writes, extent in self._fields()
+            for name, dtype, axes, data_dims, reads, writes, extent in self._fields()
         }
 
     @property

@@ -102,6 +102,7 @@ fn parameter_kind(kind: &str) -> ParameterKind {
         Some((axes, name)) => ParameterKind::Field {
             dtype: dtype(name),
             axes: Axes(["I", "J", "K"].map(|axis| axes.contains(axis))),
+            data_dims: Vec::new(),
         },
     }
 }

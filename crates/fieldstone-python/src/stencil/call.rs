@@ -96,8 +96,12 @@ impl Stencil {
             .zip(&origins)
             .map(|(operand, origin)| operand.argument(origin))
             .collect();
+        let data_strides: SmallVec<[isize; 8]> = (operands.iter())
+            .flat_map(|operand| operand.data.iter().map(|(_, stride)| *stride))
+            .collect();
         let call = Call {
             fields: &fields,
+            data_strides: &data_strides,
             scalars: &scalars,
             domain,
             threads: self.threads.unwrap_or_else(|| Pool::global().threads()),

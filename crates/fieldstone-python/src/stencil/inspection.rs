@@ -20,7 +20,7 @@ impl Stencil {
         &self.program.stencil.name
     }
 
-    /// `(name, dtype, axes, reads, writes, extent)` of every field, in the order of the signature.
+    /// `(name, dtype, axes, data dimensions, reads, writes, extent)` of every field, in the order of the signature.
     fn _fields<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
         let mut order: Vec<usize> = (0..self.fields.len()).collect();
         order.sort_by_key(|n| self.field_positions[*n]);
@@ -28,11 +28,13 @@ impl Stencil {
             let field = &self.fields[n];
             let axes: Vec<String> = field.axes.iter().map(|axis| axis.to_string()).collect();
             let axes = PyTuple::new(py, axes)?;
+            let data_dims = PyTuple::new(py, &field.data_dims)?;
             let extent = (field.extent.0[0], field.extent.0[1], field.extent.0[2]);
             (
                 &field.name,
                 field.dtype.name(),
                 axes,
+                data_dims,
                 field.reads,
                 field.writes,
                 extent,

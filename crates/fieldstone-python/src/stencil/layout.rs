@@ -30,17 +30,16 @@ impl Stencil {
     ) -> PyResult<()> {
         let size = self.fields[n].dtype.size();
         let long = |n: &usize| operand.array.shape[*n] > 1;
-        let bits = (0..3).filter(long).fold(operand.pointer.addr(), |bits, n| {
-            bits | operand.strides[n] as usize
+        let data = (operand.data.iter()).filter(|(size, _)| *size > 1);
+        let grid = (0..3).filter(long).map(|n| operand.strides[n]);
+        let strides = || grid.clone().chain(data.clone().map(|(_, stride)| *stride));
+        let bits = strides().fold(operand.pointer.addr(), |bits, stride| {
+            bits | stride as usize
         });
         if bits & (size - 1) != 0 {
             return self.unaligned(py, n, size);
         }
-        let Some(stride) = (0..3)
-            .filter(long)
-            .map(|n| operand.strides[n].unsigned_abs())
-            .min()
-        else {
+        let Some(stride) = strides().map(isize::unsigned_abs).min() else {
             return Ok(());
         };
         if let Some(declared) = &self.declared[n] {

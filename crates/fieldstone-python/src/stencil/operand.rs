@@ -6,9 +6,10 @@ use fieldstone_codegen::domain::{Array, Requirement};
 use fieldstone_stencil::Axis;
 use fieldstone_storage::Dim;
 use pyo3::prelude::*;
+use smallvec::SmallVec;
 
 use crate::errors::raise;
-use crate::interface::{Description, Hooks};
+use crate::interface::{Description, Hooks, MAX_RANK};
 use crate::storage::Tracked;
 
 /// An array argument, along I, J, K.
@@ -17,6 +18,8 @@ pub struct Operand<'py> {
     pub pointer: *mut u8,
     /// Bytes from one point to the next.
     pub strides: [isize; 3],
+    /// Sizes of the data dimensions, each with the bytes from one element to the next.
+    pub data: SmallVec<[(usize, isize); 2]>,
     /// Shape, halo and origin, by which the call is placed and checked.
     pub array: Array,
     /// Whom to tell of the access.
@@ -40,6 +43,7 @@ impl<'py> Operand<'py> {
         Operand {
             pointer: std::ptr::null_mut(),
             strides: [0; 3],
+            data: SmallVec::new(),
             array: Array::ABSENT,
             hooks: None,
             tracked: None,
@@ -109,6 +113,7 @@ impl<'py> Operand<'py> {
                 }
             }),
             strides: self.strides,
+            data: self.data.to_vec(),
             itemsize: field.dtype.size(),
         }
     }
@@ -133,9 +138,12 @@ pub fn fill<'py>(
     description: Description<'py>,
     operand: &mut Operand<'py>,
 ) -> PyResult<()> {
-    let rank = field.axes.len();
+    let rank = field.axes.len() + field.data_dims.len();
     if let Some(dims) = description.dims() {
-        let fits = |dim: &Dim| grid_axis(*dim).is_some_and(|axis| field.axes.contains(axis));
+        let fits = |dim: &Dim| match Place::of(*dim) {
+            Place::Grid(axis) => field.axes.contains(axis),
+            Place::Data(n) => n < field.data_dims.len(),
+        };
         if dims.len() != rank || !dims.iter().all(fits) {
             return Err(wrong_dims(py, field, dims));
         }
@@ -160,32 +168,46 @@ pub fn fill<'py>(
     }
     operand.pointer = description.pointer;
     operand.array.origin = None;
-    let mut own = field.axes.iter();
-    let mut axis_of = [Axis::I; 3];
-    for (n, axis) in axis_of[..rank].iter_mut().enumerate() {
-        *axis = match description.dims.and_then(|dims| grid_axis(dims[n])) {
-            Some(axis) => axis,
+    let mut own =
+        (field.axes.iter().map(Place::Grid)).chain((0..field.data_dims.len()).map(Place::Data));
+    operand.data = SmallVec::from_elem((0, 0), field.data_dims.len());
+    let mut place_of = [Place::Data(0); MAX_RANK];
+    for (n, place) in place_of[..rank].iter_mut().enumerate() {
+        *place = match description.dims {
+            Some(dims) => Place::of(dims[n]),
             // Without dims, axes are in the order of the annotation.
-            None => own.next().unwrap_or(*axis),
+            None => own.next().unwrap_or(*place),
         };
-        operand.array.shape[axis.index()] = description.shape[n];
-        operand.strides[axis.index()] = description.strides[n];
+        let (size, stride) = (description.shape[n], description.strides[n]);
+        match *place {
+            Place::Grid(axis) => {
+                operand.array.shape[axis.index()] = size;
+                operand.strides[axis.index()] = stride;
+            }
+            Place::Data(n) => operand.data[n] = (size, stride),
+        }
     }
-    let axis_of = &axis_of[..rank];
+    let sizes = operand.data.iter().map(|(size, _)| *size);
+    if !sizes.eq(field.data_dims.iter().map(|size| *size as usize)) {
+        return Err(wrong_data_dims(py, field, &operand.data));
+    }
+    let place_of = &place_of[..rank];
     // A halo of no points says nothing of where the domain starts.
     let halo = description
         .halo
         .filter(|halo| halo[..rank].iter().any(|pair| *pair != (0, 0)));
     if let Some(halo) = halo {
         let mut origin = [0; 3];
-        for (axis, (lower, upper)) in axis_of.iter().zip(halo) {
-            origin[axis.index()] = lower as isize;
-            operand.array.halo[axis.index()] = upper;
+        for (place, (lower, upper)) in place_of.iter().zip(halo) {
+            if let Place::Grid(axis) = place {
+                origin[axis.index()] = lower as isize;
+                operand.array.halo[axis.index()] = upper;
+            }
         }
         operand.array.origin = Some(origin);
     }
     if let Some(given) = &description.origin {
-        operand.array.origin = Some(own_origin(py, field, axis_of, given.as_slice())?);
+        operand.array.origin = Some(own_origin(py, field, place_of, given.as_slice())?);
     }
     operand.hooks = description.hooks;
     operand.tracked = description.tracked;
@@ -193,13 +215,24 @@ pub fn fill<'py>(
     Ok(())
 }
 
-/// The axis of the grid that a label means, if it is one.
-fn grid_axis(dim: Dim) -> Option<Axis> {
-    match dim {
-        Dim::I => Some(Axis::I),
-        Dim::J => Some(Axis::J),
-        Dim::K => Some(Axis::K),
-        Dim::Data(_) => None,
+/// What a dimension of an array is.
+#[derive(Clone, Copy)]
+enum Place {
+    /// An axis of the grid.
+    Grid(Axis),
+    /// A data dimension, by number.
+    Data(usize),
+}
+
+impl Place {
+    /// What a label means.
+    fn of(dim: Dim) -> Place {
+        match dim {
+            Dim::I => Place::Grid(Axis::I),
+            Dim::J => Place::Grid(Axis::J),
+            Dim::K => Place::Grid(Axis::K),
+            Dim::Data(n) => Place::Data(n as usize),
+        }
     }
 }
 
@@ -207,13 +240,15 @@ fn grid_axis(dim: Dim) -> Option<Axis> {
 fn own_origin(
     py: Python<'_>,
     field: &Requirement,
-    axis_of: &[Axis],
+    place_of: &[Place],
     given: &[isize],
 ) -> PyResult<[isize; 3]> {
     let mut origin = [0; 3];
-    if given.len() == axis_of.len() {
-        for (axis, value) in axis_of.iter().zip(given) {
-            origin[axis.index()] = *value;
+    if given.len() == place_of.len() {
+        for (place, value) in place_of.iter().zip(given) {
+            if let Place::Grid(axis) = place {
+                origin[axis.index()] = *value;
+            }
         }
         return Ok(origin);
     }
@@ -225,7 +260,7 @@ fn own_origin(
                 "argument '{}': its default origin {given:?} has {} entries for {} axes",
                 field.name,
                 given.len(),
-                axis_of.len()
+                place_of.len()
             ),
         )
     })
@@ -234,7 +269,9 @@ fn own_origin(
 #[cold]
 fn wrong_dims(py: Python<'_>, field: &Requirement, dims: &[Dim]) -> PyErr {
     let dims: Vec<String> = dims.iter().map(Dim::to_string).collect();
-    let expected: Vec<String> = field.axes.iter().map(|axis| axis.to_string()).collect();
+    let expected = field.axes.iter().map(|axis| axis.to_string());
+    let data = (0..field.data_dims.len()).map(|n| n.to_string());
+    let expected: Vec<String> = expected.chain(data).collect();
     raise(
         py,
         "DimensionsError",
@@ -248,17 +285,40 @@ fn wrong_dims(py: Python<'_>, field: &Requirement, dims: &[Dim]) -> PyErr {
 }
 
 #[cold]
-fn wrong_rank(py: Python<'_>, field: &Requirement, description: &Description<'_>) -> PyErr {
+fn wrong_data_dims(py: Python<'_>, field: &Requirement, data: &[(usize, isize)]) -> PyErr {
+    let given: Vec<usize> = data.iter().map(|(size, _)| *size).collect();
     raise(
         py,
         "ShapeError",
         format!(
-            "argument '{}' has {} dimension(s) (shape {:?}), expected {} along {}",
+            "argument '{}' has data dimensions of the sizes {given:?}, expected {:?} as the stencil declares them",
+            field.name, field.data_dims
+        ),
+    )
+}
+
+#[cold]
+fn wrong_rank(py: Python<'_>, field: &Requirement, description: &Description<'_>) -> PyErr {
+    let mut expected = Vec::new();
+    if !field.axes.is_empty() {
+        expected.push(format!("{} along {}", field.axes.len(), field.axes));
+    }
+    if !field.data_dims.is_empty() {
+        let count = field.data_dims.len();
+        expected.push(format!(
+            "{count} data dimension(s) of {:?}",
+            field.data_dims
+        ));
+    }
+    raise(
+        py,
+        "ShapeError",
+        format!(
+            "argument '{}' has {} dimension(s) (shape {:?}), expected {}",
             field.name,
             description.rank,
             description.shape(),
-            field.axes.len(),
-            field.axes
+            expected.join(" and ")
         ),
     )
 }

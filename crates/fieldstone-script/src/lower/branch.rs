@@ -5,6 +5,7 @@ use fieldstone_stencil::ir::{self, ExprKind, StmtKind, Target};
 use fieldstone_stencil::visit::reads;
 use ruff_python_ast::{ElifElseClause, Expr, Stmt, StmtIf};
 
+use super::data::Place;
 use super::{Lowering, Reported, read};
 use crate::{constant, rule};
 
@@ -34,6 +35,7 @@ impl Lowering<'_> {
             }
             return self.alternative(rest, span);
         }
+        let condition = condition.and_then(|value| self.number_only(&value).map(|()| value));
         let outermost = self.mask.depth == 0;
         self.place_called();
         if let Ok(condition) = &condition {
@@ -144,7 +146,12 @@ impl Lowering<'_> {
                 if !matches!(value.kind, ExprKind::Access { target: Target::Temp(other), .. } if other == temp)
                 {
                     let span = value.span;
-                    block.push(ir::Stmt::assign(Target::Temp(temp), span, value, span));
+                    let place = Place {
+                        target: Target::Temp(temp),
+                        subscript: None,
+                        span,
+                    };
+                    block.extend(self.assignments(place, value, span)?);
                 }
             }
             results.push(read(temp, span));

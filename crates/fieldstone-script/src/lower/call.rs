@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use fieldstone_stencil::ir::{self, BinaryOp, Builtin, ExprKind, Literal, Target};
+use fieldstone_stencil::ir::{self, BinaryOp, Builtin, ExprKind, Literal};
 use fieldstone_stencil::{Call, DType, Span};
 use ruff_python_ast::{Expr, ExprCall, Parameters};
 use ruff_text_size::Ranged;
@@ -485,7 +485,7 @@ impl Lowering<'_> {
                     let span = value.span;
                     let temp = self.temporary(name, None, span);
                     self.stored.insert(temp);
-                    self.assign(Target::Temp(temp), span, value.clone(), span);
+                    self.assign_temporary(temp, value.clone(), span);
                     if assigned {
                         Binding::Temp(temp)
                     } else {

@@ -94,6 +94,12 @@ impl Lowering<'_> {
         match expression {
             Expr::NumberLiteral(number) => self.number(&number.value, span),
             Expr::BooleanLiteral(boolean) => Ok(literal(Literal::Bool(boolean.value), span)),
+            Expr::Attribute(attribute)
+                if attribute.attr.as_str() == "T" && self.is_value(&attribute.value) =>
+            {
+                let value = self.expression(&attribute.value)?;
+                self.transposed(value, span)
+            }
             Expr::Name(_) | Expr::Attribute(_) => self.named(expression, span),
             Expr::Subscript(subscript) => self.subscript(subscript),
             Expr::UnaryOp(operation) => self.unary(operation, span),
@@ -221,6 +227,13 @@ impl Lowering<'_> {
         for operation in chain.into_iter().rev() {
             let span = self.span(operation);
             let right = self.expression(&operation.right);
+            if operation.op == ast::Operator::MatMult {
+                result = match (result, right) {
+                    (Ok(left), Ok(right)) => self.product(left, right, span),
+                    _ => Err(Reported),
+                };
+                continue;
+            }
             let operator = self.operator(operation.op, span);
             result = match (result, operator, right) {
                 (Ok(left), Ok(operator), Ok(right)) => self.combine(operator, left, right, span),
@@ -279,10 +292,8 @@ impl Lowering<'_> {
             ast::Operator::BitXor => BinaryOp::BitXor,
             ast::Operator::BitAnd => BinaryOp::BitAnd,
             ast::Operator::MatMult => {
-                return Err(self.report(rule::DATA_DIMENSIONS.at(
-                    span,
-                    "`@`, the product of data dimensions, is not supported yet",
-                )));
+                // Callers that allow it have dealt with it.
+                return Err(self.report(rule::EXPRESSION.at(span, "`@` is not an operator here")));
             }
         })
     }

@@ -9,6 +9,7 @@
 //! | `branch`, `condition` | `if`; conditions that decide nothing |
 //! | `expression` | operators and reads |
 //! | `subscript` | offsets |
+//! | `data` | indices of data dimensions, vectors and matrices |
 //! | `call` | functions, maths builtins, casts |
 //! | `name` | what a name means |
 //!
@@ -18,6 +19,7 @@ mod branch;
 mod call;
 mod computation;
 mod condition;
+mod data;
 mod expression;
 mod name;
 mod region;
@@ -30,6 +32,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use fieldstone_stencil::diagnostic::{Code, Diagnostic, Diagnostics};
+use fieldstone_stencil::elements::{self, Indices};
 use fieldstone_stencil::ir::{
     Expr, ExprKind, FieldId, ScalarId, Stencil, Stmt, Target, TempId, Temporary,
 };
@@ -38,6 +41,7 @@ use fieldstone_stencil::{DType, Offset, Source, SourceId, SourceMap, Span};
 use ruff_python_ast::StmtFunctionDef;
 use ruff_text_size::Ranged;
 
+use self::data::Place;
 use crate::definition::{Definition, Environment, FunctionId, Value};
 use crate::prune::prune;
 use crate::{check, further, names, rule, syntax};
@@ -81,11 +85,14 @@ pub fn compile_with_warnings(
         block: Vec::new(),
         mask: Mask::default(),
         stored: HashSet::new(),
+        unshaped: HashSet::new(),
         depth: 0,
     };
     lowering.signature(&text.function);
     lowering.stencil_body(&text.function);
-    check::check(&lowering.stencil, &mut lowering.diagnostics);
+    // Elements of data dimensions are different values.
+    let (apart, _) = elements::of_everything(lowering.stencil.clone(), Indices::Constant);
+    check::check(&apart, &mut lowering.diagnostics);
     lowering.finish()
 }
 
@@ -208,6 +215,8 @@ struct Lowering<'d> {
     mask: Mask,
     /// Temporaries that hold arguments of functions.
     stored: HashSet<TempId>,
+    /// Temporaries whose data dimensions follow from what is assigned first.
+    unshaped: HashSet<TempId>,
     /// How deeply the expression that is lowered now is nested.
     depth: usize,
 }
@@ -283,18 +292,32 @@ impl<'d> Lowering<'d> {
         self.stencil
             .temporaries
             .push(Temporary::at_every_point(name, dtype, span));
-        TempId(self.stencil.temporaries.len() as u32 - 1)
+        let id = TempId(self.stencil.temporaries.len() as u32 - 1);
+        self.unshaped.insert(id);
+        id
     }
 
     /// Appends an assignment.
-    fn assign(&mut self, target: Target, target_span: Span, value: Expr, span: Span) {
+    fn assign(&mut self, place: Place, value: Expr, span: Span) {
         if self.mask.depth > 0 {
             self.place_called();
             reads(&value, &mut |access| self.check_partial(access));
-            self.mask.written.insert(target, target_span);
+            self.mask.written.insert(place.target, place.span);
         }
-        self.block
-            .push(Stmt::assign(target, target_span, value, span));
+        // The error is recorded; nothing is assigned.
+        if let Ok(statements) = self.assignments(place, value, span) {
+            self.block.extend(statements);
+        }
+    }
+
+    /// Appends an assignment to a temporary.
+    fn assign_temporary(&mut self, temp: TempId, value: Expr, span: Span) {
+        let place = Place {
+            target: Target::Temp(temp),
+            subscript: None,
+            span,
+        };
+        self.assign(place, value, span);
     }
 }
 

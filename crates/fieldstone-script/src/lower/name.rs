@@ -154,10 +154,11 @@ impl Lowering<'_> {
                         .at(span, "absolute indices are not supported yet")
                         .with_help(format!("read `{root}` at an offset, `{root}[0, 0, -1]`")),
                 ),
-                "A" | "T" => self.report(rule::FIELD_ATTRIBUTE.at(
-                    span,
-                    format!("the attribute `{attribute}` of fields is not supported yet"),
-                )),
+                "A" => self.report(
+                    rule::DATA_INDEX_COUNT
+                        .at(span, "`.A` is followed by the indices of an element")
+                        .with_help(format!("write `{path}[0]`")),
+                ),
                 _ => self.report(
                     rule::UNDEFINED_ATTRIBUTE
                         .at(span, format!("a field has no attribute `{attribute}`")),

@@ -56,13 +56,17 @@ impl Lowering<'_> {
         let name = parameter.name.to_string();
         let span = self.span(&parameter.name);
         match kind {
-            ParameterKind::Field { dtype, axes } => {
+            ParameterKind::Field {
+                dtype,
+                axes,
+                data_dims,
+            } => {
                 let id = FieldId(self.stencil.fields.len() as u32);
                 self.stencil.fields.push(Field {
                     name,
                     dtype: *dtype,
                     axes: *axes,
-                    data_dims: Vec::new(),
+                    data_dims: data_dims.clone(),
                     span,
                 });
                 self.stencil.params.push(Param::Field(id));
@@ -93,13 +97,6 @@ impl Lowering<'_> {
                         .at(span, format!("the annotation of `{name}` means nothing in a stencil"))
                         .with_label(reason.clone())
                         .with_help(format!("write `{name}: Field[float]` for an array or `{name}: float` for a number")),
-                );
-                Binding::Broken
-            }
-            ParameterKind::DataDimensions => {
-                let span = self.annotation_span(parameter, span);
-                self.report(
-                    rule::DATA_DIMENSIONS.at(span, "data dimensions are not supported yet"),
                 );
                 Binding::Broken
             }

@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
-use fieldstone_stencil::ir::{self, ExprKind, Target};
+use fieldstone_stencil::ir::{self, BinaryOp, ExprKind, Target};
 use fieldstone_stencil::visit::reads;
 use fieldstone_stencil::{Offset, Span};
-use ruff_python_ast::{Expr, Stmt, StmtAnnAssign, StmtAssign, StmtAugAssign, StmtReturn};
+use ruff_python_ast::{Expr, Operator, Stmt, StmtAnnAssign, StmtAssign, StmtAugAssign, StmtReturn};
 
+use super::data::Place;
 use super::{Binding, Lowering, Reported, read};
 use crate::{constant, rule};
 
@@ -139,15 +140,14 @@ impl Lowering<'_> {
             )));
         }
         let values = self.apart(&places, values);
-        for ((place, value), target) in places.into_iter().zip(values).zip(targets) {
-            let target_span = self.span(target);
-            self.assign(place, target_span, value, span);
+        for (place, value) in places.into_iter().zip(values) {
+            self.assign(place, value, span);
         }
         Ok(())
     }
 
     /// Tuple assignment takes all values before it writes the first: a value that reads an earlier target is stored first.
-    fn apart(&mut self, places: &[Target], values: Vec<ir::Expr>) -> Vec<ir::Expr> {
+    fn apart(&mut self, places: &[Place], values: Vec<ir::Expr>) -> Vec<ir::Expr> {
         let mut earlier = HashSet::new();
         let mut result = Vec::with_capacity(values.len());
         for (place, value) in places.iter().zip(values) {
@@ -156,27 +156,30 @@ impl Lowering<'_> {
             } else {
                 value
             });
-            earlier.insert(*place);
+            earlier.insert(place.target);
         }
         result
     }
 
     /// Keeps a value in a temporary.
-    fn store(&mut self, name: &str, value: ir::Expr) -> ir::Expr {
+    pub(super) fn store(&mut self, name: &str, value: ir::Expr) -> ir::Expr {
         if constant::value(&value).is_some() {
             return value;
         }
-        self.calls += 1;
-        let (span, number) = (value.span, self.calls);
-        let temp = self.temporary(&format!("{name}@{number}"), None, span);
-        self.assign(Target::Temp(temp), span, value, span);
+        let span = value.span;
+        let temp = self.fresh(name, span);
+        self.assign_temporary(temp, value, span);
         read(temp, span)
     }
 
     fn augmented(&mut self, assign: &StmtAugAssign) -> Result<(), Reported> {
         let span = self.span(assign);
         let value = self.expression(&assign.value);
-        let operator = self.operator(assign.op, span);
+        let product = assign.op == Operator::MatMult;
+        let operator = match product {
+            true => Ok(BinaryOp::Mul),
+            false => self.operator(assign.op, span),
+        };
         if let Expr::Name(name) = assign.target.as_ref() {
             let name = name.id.as_str();
             let frame = self.frame();
@@ -189,18 +192,25 @@ impl Lowering<'_> {
                 ));
             }
         }
-        let target = self.target(&assign.target, None)?;
-        let target_span = self.span(assign.target.as_ref());
-        let current = ir::Expr::untyped(ExprKind::read(target, Offset::ZERO), target_span);
-        let value = self.combine(operator?, current, value?, span)?;
-        self.assign(target, target_span, value, span);
+        let place = self.target(&assign.target, None)?;
+        let current = ExprKind::Access {
+            target: place.target,
+            offset: Offset::ZERO,
+            subscript: place.subscript.clone(),
+        };
+        let current = ir::Expr::untyped(current, place.span);
+        let value = match product {
+            true => self.product(current, value?, span)?,
+            false => self.combine(operator?, current, value?, span)?,
+        };
+        self.assign(place, value, span);
         Ok(())
     }
 
     fn annotated(&mut self, assign: &StmtAnnAssign) -> Result<(), Reported> {
         let span = self.span(assign);
-        let dtype = match self.annotation(&assign.annotation) {
-            Ok(dtype) => dtype,
+        let ty = match self.annotation(&assign.annotation) {
+            Ok(ty) => ty,
             Err(reported) => {
                 // The name is known from here on all the same.
                 if let Expr::Name(name) = assign.target.as_ref() {
@@ -215,13 +225,12 @@ impl Lowering<'_> {
         let value = match &assign.value {
             Some(value) => self.expression(value),
             None => {
-                self.target(&assign.target, Some(dtype))?;
+                self.target(&assign.target, Some(ty))?;
                 return Ok(());
             }
         };
-        let target = self.target(&assign.target, Some(dtype))?;
-        let target_span = self.span(assign.target.as_ref());
-        self.assign(target, target_span, value?, span);
+        let place = self.target(&assign.target, Some(ty))?;
+        self.assign(place, value?, span);
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use fieldstone_stencil::{Axes, Axis, Offset, Span};
 use ruff_python_ast::{Expr, ExprSubscript, Operator};
 use ruff_text_size::Ranged;
 
+use super::data::Parts;
 use super::name::Meaning;
 use super::{Binding, Lowering, Reported, read};
 use crate::definition::Value;
@@ -18,31 +19,37 @@ impl Lowering<'_> {
     /// Lowers a read at an offset.
     pub(super) fn subscript(&mut self, subscript: &ExprSubscript) -> Result<ir::Expr, Reported> {
         let span = self.span(subscript);
-        let binding = self.subscripted(subscript)?;
-        match binding {
-            Binding::Field(id) => self.access(Target::Field(id), subscript, span),
-            Binding::Temp(id) => self.access(Target::Temp(id), subscript, span),
-            Binding::Argument { value, stored } => self.argument_at(value, stored, subscript, span),
+        let parts = Parts::of(subscript);
+        let binding = self.subscripted(&parts)?;
+        let value = match binding {
+            Binding::Field(id) => self.access(Target::Field(id), &parts, span)?,
+            Binding::Temp(id) => self.access(Target::Temp(id), &parts, span)?,
+            Binding::Argument { value, stored } => match parts.offset {
+                Some(offset) => self.argument_at(value, stored, offset, span)?,
+                None => stored.map_or(value, |temp| read(temp, span)),
+            },
             Binding::Scalar(_) | Binding::Value(_) | Binding::Broken => {
-                Err(self.offset_on_scalar(subscript))
+                return Err(self.offset_on_scalar(parts.base, span));
             }
+        };
+        if parts.indices.is_empty() {
+            return Ok(value);
         }
+        let sizes = self.shape(&value)?;
+        let name = self.text_of(parts.base);
+        let indices = self.indices(&name, &sizes, &parts.indices, span)?;
+        Ok(self.element_at(value, indices, span))
     }
 
     /// What stands left of the bracket.
-    pub(super) fn subscripted(&mut self, subscript: &ExprSubscript) -> Result<Binding, Reported> {
-        let span = self.span(subscript.slice.range());
-        match subscript.value.as_ref() {
-            Expr::Subscript(inner) => {
-                self.subscripted(inner)?;
-                Err(self.report(
-                    rule::DATA_DIMENSIONS
-                        .at(span, "indices of data dimensions are not supported yet"),
-                ))
-            }
+    pub(super) fn subscripted(&mut self, parts: &Parts<'_>) -> Result<Binding, Reported> {
+        match parts.base {
             value @ (Expr::Name(_) | Expr::Attribute(_)) => match self.resolve(value)? {
                 Meaning::Local(binding) => Ok(binding),
-                Meaning::Value(_) => Err(self.offset_on_scalar(subscript)),
+                Meaning::Value(_) => {
+                    let span = self.span(value);
+                    Err(self.offset_on_scalar(value, span))
+                }
             },
             other => {
                 let span = self.span(other);
@@ -57,12 +64,11 @@ impl Lowering<'_> {
         }
     }
 
-    fn offset_on_scalar(&mut self, subscript: &ExprSubscript) -> Reported {
-        let name = match subscript.value.as_ref() {
+    fn offset_on_scalar(&mut self, base: &Expr, span: Span) -> Reported {
+        let name = match base {
             Expr::Name(name) => name.id.to_string(),
             _ => "this".to_string(),
         };
-        let span = self.span(subscript);
         self.report(
             rule::OFFSET_ON_SCALAR
                 .at(span, format!("`{name}` is a number, it has no neighbours"))
@@ -73,10 +79,14 @@ impl Lowering<'_> {
     fn access(
         &mut self,
         target: Target,
-        subscript: &ExprSubscript,
+        parts: &Parts<'_>,
         span: Span,
     ) -> Result<ir::Expr, Reported> {
-        let offset = self.offset(self.stencil.target_axes(target), subscript)?;
+        let axes = self.stencil.target_axes(target);
+        let offset = match parts.offset {
+            Some(subscript) => self.offset(axes, subscript)?,
+            None => Offset::ZERO,
+        };
         Ok(ir::Expr::untyped(ExprKind::read(target, offset), span))
     }
 
@@ -91,7 +101,7 @@ impl Lowering<'_> {
     ) -> Result<ir::Expr, Reported> {
         let axes = match value.kind {
             ExprKind::Access { target, .. } => self.stencil.target_axes(target),
-            ExprKind::Scalar(_) => return Err(self.offset_on_scalar(subscript)),
+            ExprKind::Scalar(_) => return Err(self.offset_on_scalar(&subscript.value, span)),
             _ => Axes::IJK,
         };
         let offset = self.offset(axes, subscript)?;

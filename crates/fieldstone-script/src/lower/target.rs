@@ -1,19 +1,51 @@
 //! What is assigned, and the types of temporaries.
 
-use fieldstone_stencil::ir::{self, Target};
+use fieldstone_stencil::ir::{self, LevelIndex, Literal, Subscript, Target};
 use fieldstone_stencil::{DType, Offset, Span};
-use ruff_python_ast::Expr;
+use ruff_python_ast::{Expr, ExprTuple};
 use ruff_text_size::Ranged;
 
+use super::data::{Parts, Place};
 use super::name::Meaning;
 use super::{Binding, Lowering, Reported};
 use crate::definition::Value;
 use crate::keyword::Keyword;
-use crate::rule;
+use crate::{constant, rule};
+
+/// What an annotation says of a temporary.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Type {
+    dtype: DType,
+    data_dims: Vec<u32>,
+}
+
+impl From<DType> for Type {
+    fn from(dtype: DType) -> Type {
+        Type {
+            dtype,
+            data_dims: Vec::new(),
+        }
+    }
+}
+
+impl std::fmt::Display for Type {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.dtype)?;
+        if !self.data_dims.is_empty() {
+            write!(f, " with data dimensions {:?}", self.data_dims)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a pair in an annotation is an element type and sizes, not axes and a type.
+fn is_vector(tuple: &ExprTuple) -> bool {
+    matches!(tuple.elts.as_slice(), [_, Expr::Tuple(sizes)] if !sizes.elts.iter().any(Expr::is_tuple_expr))
+}
 
 impl Lowering<'_> {
-    /// The type in the annotation of a temporary: `float32`, `Field[float32]`, a name of `dtypes=`.
-    pub(super) fn annotation(&mut self, annotation: &Expr) -> Result<DType, Reported> {
+    /// The annotation of a temporary: `float32`, `Field[float32]`, `Field[(float, (3,))]`, a name of `dtypes=`.
+    pub(super) fn annotation(&mut self, annotation: &Expr) -> Result<Type, Reported> {
         let span = self.span(annotation);
         let unknown = |lowering: &mut Self| {
             Err(lowering.report(
@@ -26,7 +58,7 @@ impl Lowering<'_> {
         };
         match annotation {
             Expr::Name(_) | Expr::Attribute(_) => match self.resolve(annotation)? {
-                Meaning::Value(Value::Keyword(Keyword::Type(dtype))) => Ok(dtype),
+                Meaning::Value(Value::Keyword(Keyword::Type(dtype))) => Ok(dtype.into()),
                 _ => unknown(self),
             },
             Expr::StringLiteral(string) => {
@@ -38,7 +70,7 @@ impl Lowering<'_> {
                     .copied()
                     .or_else(|| DType::from_name(name))
                 {
-                    Some(dtype) => Ok(dtype),
+                    Some(dtype) => Ok(dtype.into()),
                     None => unknown(self),
                 }
             }
@@ -49,10 +81,14 @@ impl Lowering<'_> {
                     return unknown(self);
                 };
                 match subscript.slice.as_ref() {
+                    pair @ Expr::Tuple(tuple) if is_vector(tuple) => self.vector_type(pair, tuple),
                     Expr::Tuple(tuple) if tuple.elts.len() == 2 => {
                         let axes = self.text()[tuple.elts[0].range()].to_string();
                         if axes == "IJK" || axes.ends_with(".IJK") {
-                            return self.annotation(&tuple.elts[1]);
+                            return match &tuple.elts[1] {
+                                pair @ Expr::Tuple(tuple) => self.vector_type(pair, tuple),
+                                dtype => self.annotation(dtype),
+                            };
                         }
                         let span = self.span(tuple.elts[0].range());
                         Err(self.report(
@@ -68,36 +104,96 @@ impl Lowering<'_> {
         }
     }
 
+    /// `(float, (3,))`
+    fn vector_type(&mut self, pair: &Expr, tuple: &ExprTuple) -> Result<Type, Reported> {
+        let [element, sizes] = tuple.elts.as_slice() else {
+            let span = self.span(pair);
+            let diagnostic = rule::ANNOTATION
+                .at(span, "this is no type of a temporary")
+                .with_help("write the element type and the sizes, `Field[(float, (3,))]`");
+            return Err(self.report(diagnostic));
+        };
+        let ty = self.annotation(element)?;
+        let sizes = match sizes {
+            Expr::Tuple(tuple) => tuple.elts.as_slice(),
+            single => std::slice::from_ref(single),
+        };
+        let mut data_dims = Vec::with_capacity(sizes.len());
+        for size in sizes {
+            let value = self.expression(size)?;
+            match constant::value(&value) {
+                Some(Literal::Int(size @ 1..=0x7fff_ffff)) => data_dims.push(size as u32),
+                _ => {
+                    let span = self.span(size);
+                    return Err(self.report(
+                        rule::ANNOTATION
+                            .at(span, "this is no size of a data dimension")
+                            .with_help("a size is a positive integer or an external"),
+                    ));
+                }
+            }
+        }
+        Ok(Type { data_dims, ..ty })
+    }
+
     /// What is written; a name that is new becomes a temporary.
-    pub(super) fn target(
-        &mut self,
-        target: &Expr,
-        dtype: Option<DType>,
-    ) -> Result<Target, Reported> {
+    pub(super) fn target(&mut self, target: &Expr, ty: Option<Type>) -> Result<Place, Reported> {
+        let span = self.span(target);
         match target {
-            Expr::Name(name) => self.named_target(&name.id, dtype, self.span(target)),
+            Expr::Name(name) => Ok(Place {
+                target: self.named_target(&name.id, ty, span)?,
+                subscript: None,
+                span,
+            }),
             Expr::Subscript(subscript) => {
-                let place = match self.subscripted(subscript)? {
+                let parts = Parts::of(subscript);
+                if parts.absolute {
+                    let name = self.text_of(parts.base);
+                    return Err(
+                        self.report(
+                            rule::TARGET
+                                .at(span, "`.A` is read only")
+                                .with_help(format!(
+                                    "write `{name}[0, 0, 0][…] = …`; a table cannot be assigned"
+                                )),
+                        ),
+                    );
+                }
+                let place = match self.subscripted(&parts)? {
                     Binding::Field(id) => Target::Field(id),
                     Binding::Temp(id) => Target::Temp(id),
                     Binding::Scalar(_)
                     | Binding::Argument { .. }
                     | Binding::Value(_)
                     | Binding::Broken => {
-                        let name = self.text()[subscript.value.range()].to_string();
-                        let span = self.span(target);
+                        let name = self.text_of(parts.base);
                         return Err(self.report(
                             rule::ASSIGNED_CONSTANT
                                 .at(span, format!("`{name}` cannot be assigned")),
                         ));
                     }
                 };
-                let offset = self.offset(self.stencil.target_axes(place), subscript)?;
-                self.no_write_offset(offset, self.span(subscript.slice.as_ref()))?;
-                Ok(place)
+                if let Some(subscript) = parts.offset {
+                    let offset = self.offset(self.stencil.target_axes(place), subscript)?;
+                    self.no_write_offset(offset, self.span(subscript.slice.as_ref()))?;
+                }
+                let mut subscript = None;
+                if !parts.indices.is_empty() {
+                    let name = self.text_of(parts.base);
+                    let sizes = self.stencil.data_dims(place).to_vec();
+                    let operands = self.indices(&name, &sizes, &parts.indices, span)?;
+                    subscript = Some(Box::new(Subscript {
+                        level: LevelIndex::Constant,
+                        operands,
+                    }));
+                }
+                Ok(Place {
+                    target: place,
+                    subscript,
+                    span,
+                })
             }
             Expr::Attribute(_) => {
-                let span = self.span(target);
                 Err(self
                     .report(rule::TARGET.at(span, "an attribute cannot be assigned in a stencil")))
             }
@@ -131,7 +227,7 @@ impl Lowering<'_> {
     fn named_target(
         &mut self,
         name: &str,
-        dtype: Option<DType>,
+        ty: Option<Type>,
         span: Span,
     ) -> Result<Target, Reported> {
         let refused = |what: &str| {
@@ -141,7 +237,7 @@ impl Lowering<'_> {
             Some(Binding::Field(id)) => return Ok(Target::Field(*id)),
             Some(Binding::Temp(id)) => {
                 let id = *id;
-                self.same_type(id, dtype, span)?;
+                self.same_type(id, ty, span)?;
                 return Ok(Target::Temp(id));
             }
             Some(Binding::Broken) => return Err(Reported),
@@ -164,7 +260,12 @@ impl Lowering<'_> {
                     refused("the gtscript name").with_help("assign to another name")
                 }
                 _ => {
+                    let dtype = ty.as_ref().map(|ty| ty.dtype);
                     let temp = self.temporary(name, dtype, span);
+                    if let Some(ty) = ty {
+                        self.unshaped.remove(&temp);
+                        self.stencil.temporaries[temp.0 as usize].data_dims = ty.data_dims;
+                    }
                     self.frame_mut()
                         .locals
                         .insert(name.to_string(), Binding::Temp(temp));
@@ -180,15 +281,15 @@ impl Lowering<'_> {
         self.frame().imported.contains(name)
     }
 
-    fn same_type(
-        &mut self,
-        id: ir::TempId,
-        dtype: Option<DType>,
-        span: Span,
-    ) -> Result<(), Reported> {
+    fn same_type(&mut self, id: ir::TempId, ty: Option<Type>, span: Span) -> Result<(), Reported> {
+        let Some(ty) = ty else { return Ok(()) };
         let temporary = &mut self.stencil.temporaries[id.0 as usize];
-        match (temporary.dtype, dtype) {
-            (Some(first), Some(second)) if first != second => {
+        let first = Type {
+            dtype: temporary.dtype.unwrap_or(ty.dtype),
+            data_dims: temporary.data_dims.clone(),
+        };
+        match (first, ty) {
+            (first, second) if first != second => {
                 let diagnostic = rule::ANNOTATION
                     .at(
                         span,
@@ -198,11 +299,10 @@ impl Lowering<'_> {
                     .with_secondary(temporary.span, first.to_string());
                 Err(self.report(diagnostic))
             }
-            (None, Some(second)) => {
-                temporary.dtype = Some(second);
+            (_, second) => {
+                temporary.dtype = Some(second.dtype);
                 Ok(())
             }
-            _ => Ok(()),
         }
     }
 }

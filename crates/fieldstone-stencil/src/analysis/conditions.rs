@@ -124,6 +124,10 @@ impl<'a> Conditions<'a> {
             let learned = [true, false].map(|holds| self.learn(value, holds));
             self.kept.insert(id, learned);
         }
+        if !self.stencil.temporary(id).data_dims.is_empty() {
+            // One element is assigned; others may be read.
+            return;
+        }
         let Some(condition) = self.around.last() else {
             return;
         };

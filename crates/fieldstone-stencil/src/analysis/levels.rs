@@ -7,9 +7,10 @@ use super::access::Place;
 use super::conditions::Conditions;
 use super::{MAYBE_UNINITIALISED, OVERLAP, READ_BEFORE_WRITE, TOO_FAR, UNWRITTEN_LEVEL};
 use crate::diagnostic::{Category, Diagnostic};
+use crate::elements::constant;
 use crate::grid::{Area, Axis, Interval, Level, Offset};
 use crate::ir::{
-    Computation, Expr, ExprKind, Order, Section, Stencil, Stmt, StmtKind, Target, TempId,
+    Computation, Expr, ExprKind, Order, Section, Stencil, Stmt, StmtKind, Subscript, Target, TempId,
 };
 use crate::source::Span;
 use crate::visit::{accesses, is_partial};
@@ -312,7 +313,7 @@ impl Check<'_> {
         let mut sections = Vec::new();
         for section in &computation.sections {
             let range = resolve(section.interval, self.levels);
-            let mut every = always_written(&section.body);
+            let mut every = always_written(self.stencil, &section.body);
             if !is_never_empty(section.interval) {
                 every.retain(|id| self.has_levels(*id));
             }
@@ -360,6 +361,7 @@ impl Check<'_> {
         sure: &mut HashSet<TempId>,
     ) -> HashSet<TempId> {
         let mut new = HashSet::new();
+        let mut elements = Elements::default();
         for stmt in body {
             match &stmt.kind {
                 StmtKind::Assign {
@@ -376,8 +378,8 @@ impl Check<'_> {
                         .assign(*target, *target_span, value, &here.range);
                     if let Target::Temp(id) = target {
                         here.some.entry(*id).or_default().add(&here.range);
-                        // Other elements may be what is read.
-                        if !is_partial(subscript.as_deref()) && sure.insert(*id) {
+                        let whole = elements.complete(self.stencil, *id, subscript.as_deref());
+                        if whole && sure.insert(*id) {
                             new.insert(*id);
                         }
                     }
@@ -612,21 +614,45 @@ fn is_never_empty(Interval { start, end }: Interval) -> bool {
     start.level == end.level || start.offset <= end.offset
 }
 
+/// The elements of data dimensions that were written so far.
+#[derive(Default)]
+struct Elements(HashMap<TempId, HashSet<Vec<u32>>>);
+
+impl Elements {
+    /// Takes note of a write, and says whether all elements are written with it.
+    fn complete(&mut self, stencil: &Stencil, id: TempId, subscript: Option<&Subscript>) -> bool {
+        if !is_partial(subscript) {
+            return true;
+        }
+        let indices = subscript.map_or(&[][..], Subscript::indices);
+        let Some(element) = indices.iter().map(constant).collect() else {
+            return false;
+        };
+        let written = self.0.entry(id).or_default();
+        written.insert(element);
+        let sizes = stencil.temporary(id).data_dims.iter();
+        written.len() as u64 == sizes.map(|size| u64::from(*size)).product::<u64>()
+    }
+}
+
 /// The temporaries that statements write whatever the conditions are.
-fn always_written(body: &[Stmt]) -> HashSet<TempId> {
+fn always_written(stencil: &Stencil, body: &[Stmt]) -> HashSet<TempId> {
     let mut found = HashSet::new();
+    let mut elements = Elements::default();
     for stmt in body {
         match &stmt.kind {
             StmtKind::Assign {
                 target: Target::Temp(id),
                 subscript,
                 ..
-            } if !is_partial(subscript.as_deref()) => {
-                found.insert(*id);
+            } => {
+                if elements.complete(stencil, *id, subscript.as_deref()) {
+                    found.insert(*id);
+                }
             }
             StmtKind::Assign { .. } | StmtKind::While { .. } | StmtKind::Region { .. } => {}
             StmtKind::If { then, orelse, .. } => {
-                let (then, orelse) = (always_written(then), always_written(orelse));
+                let [then, orelse] = [then, orelse].map(|body| always_written(stencil, body));
                 found.extend(then.intersection(&orelse));
             }
         }
