@@ -235,7 +235,7 @@ def text(out: Field[float], name: str):
     pass
 
 
-def tracers(out: Field[(float, (3,))]):
+def sizeless(out: Field[(float, (0,))]):
     pass
 
 
@@ -254,7 +254,7 @@ def worded(out: Field[float], factor: float = "half"):
         (unknown_type, "FS0112", "`complex` is no element type"),
         (not_defined, "FS0112", "name `Feild` is not defined"),
         (text, "FS0112", "`str` is no type of a parameter"),
-        (tracers, "FS0503", "data dimensions are not supported yet"),
+        (sizeless, "FS0112", "`(0,)` are no sizes of data dimensions"),
         (filled, "FS0113", "the default of a field is `None` or nothing"),
         (worded, "FS0113", "this is no number"),
     ],

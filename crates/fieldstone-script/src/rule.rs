@@ -55,6 +55,12 @@ rules! {
         DEFINITION = 12;
         /// The arguments of `horizontal(…)` are no regions.
         REGION = 13;
+        /// The number of indices is not the number of data dimensions.
+        DATA_INDEX_COUNT = 40;
+        /// An index outside of its data dimension.
+        DATA_INDEX_RANGE = 41;
+        /// An index of a data dimension that is no integer.
+        DATA_INDEX_VALUE = 42;
     }
     Symbol {
         /// A name that is not defined.
@@ -111,16 +117,10 @@ rules! {
         EMPTY_STENCIL = 214;
         /// A region ends before it starts.
         REGION_ORDER = 215;
-        /// The number of indices is not the number of data dimensions.
-        DATA_INDEX_COUNT = 240;
-        /// An index outside of its data dimension.
-        DATA_INDEX_RANGE = 241;
-        /// An index of a data dimension that is no integer.
-        DATA_INDEX_VALUE = 242;
         /// Values whose data dimensions do not fit together.
-        DATA_SIZES = 243;
+        DATA_SIZES = 240;
         /// A value with data dimensions where a number is meant.
-        NUMBER_EXPECTED = 244;
+        NUMBER_EXPECTED = 241;
         /// Warning: a condition that is the same at every point and in every call.
         CONSTANT_CONDITION = 424;
         /// Warning: a comment or option that silences no warning there is.
