@@ -18,7 +18,6 @@ with fieldstone.gt4py.installed():
 
 BACKENDS = ["debug", "numpy", "gt:cpu_kfirst", "gt:cpu_ifirst", "dace:cpu"]
 RECORDED = recorded.read("constructs")
-NOT_YET = {"table", "table_at_a_computed_index"}
 GT4PY = os.environ.get("FIELDSTONE_GT4PY_PYTHON")
 
 
@@ -33,10 +32,8 @@ def run(name: str, backend: str) -> dict[str, np.ndarray]:
 def test_a_construct_means_what_it_means_in_gt4py(name: str, backend: str) -> None:
     try:
         result = run(name, backend)
-    except errors.GTScriptError as error:
-        if isinstance(error, errors.GTScriptUnsupportedError) or name in NOT_YET:
-            pytest.xfail(str(error).splitlines()[0])
-        raise
+    except errors.GTScriptUnsupportedError as error:
+        pytest.xfail(str(error).splitlines()[0])
     expected = {key.partition(".")[2]: values for key, values in RECORDED.items() if key.partition(".")[0] == name}
     assert set(result) == set(expected)
     for field, values in result.items():

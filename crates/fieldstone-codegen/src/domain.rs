@@ -56,15 +56,17 @@ impl Requirement {
         })
     }
 
-    /// The components of an origin that is given along I, J, K or along the field's own axes; `None` if it is neither.
+    /// The components of an origin that is given along I, J, K or along the field's own axes, with or without entries for the
+    /// data dimensions; `None` if it is neither.
     pub fn origin(&self, given: &[isize]) -> Option<[isize; 3]> {
         if given.len() == 3 {
             return Some(std::array::from_fn(|n| {
                 if self.axes.0[n] { given[n] } else { 0 }
             }));
         }
-        if given.len() != self.axes.len() {
-            return None;
+        let (own, data) = (self.axes.len(), self.data_dims.len());
+        if given.len() != own && given.len() != own + data {
+            return (given.len() == 3 + data).then(|| self.origin(&given[..3]))?;
         }
         let mut origin = [0; 3];
         for (axis, value) in self.axes.iter().zip(given) {
