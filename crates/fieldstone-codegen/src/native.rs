@@ -118,16 +118,16 @@ impl Native {
     /// Every point of `call.domain` extended by the extents of the program's analysis must be valid memory of its field, that
     /// nobody else writes during the call, or reads where it is written.
     pub unsafe fn run(&self, call: &Call<'_>) -> Result<(), RunError> {
+        let layout = self.elements.layout_of(call);
+        let variant = self.variant(&layout)?;
+        if call.domain.contains(&0) {
+            return Ok(());
+        }
         let fields = self.elements.arguments(call);
         let call = &Call {
             fields: &fields,
             ..*call
         };
-        let layout = layout(&self.program, call);
-        let variant = self.variant(&layout)?;
-        if call.domain.contains(&0) {
-            return Ok(());
-        }
         let arrays = self.arrays(&variant, call)?;
         let words = variant.words(call, &arrays);
         // SAFETY: as the caller says; temporaries are in `arrays`, which this run has for itself.
@@ -172,7 +172,12 @@ impl Native {
 
     /// How arrays of a layout are computed with, up to LLVM IR: what [`Native::variant`] makes machine code of.
     pub fn plan(&self, layout: &Layout) -> Plan {
-        deep(|| Plan::new(&self.program, layout, &self.jit.target()))
+        let elements = self.elements.layout(layout);
+        let plan = deep(|| Plan::new(&self.program, &elements, &self.jit.target()));
+        Plan {
+            layout: layout.clone(),
+            ..plan
+        }
     }
 
     /// The program as it is scheduled.
@@ -304,7 +309,7 @@ impl Native {
 
     /// Which axis each field is contiguous along, such as `phi=I height=K mask=none`.
     pub fn in_words(&self, layout: &Layout) -> String {
-        let fields = self.program.stencil.fields.iter().zip(&layout.0);
+        let fields = self.elements.whole.iter().zip(&layout.0);
         let words = fields.map(|(field, axis)| match axis {
             Some(axis) => format!("{}={axis}", field.name),
             None => format!("{}=none", field.name),
@@ -365,8 +370,10 @@ impl Native {
 struct Elements {
     /// Per field: the argument, and for each data dimension the place of its stride in a call and the index.
     places: Vec<(usize, Vec<(usize, isize)>)>,
-    /// Whether they are the arguments themselves, in order.
-    whole: bool,
+    /// The arguments.
+    whole: Vec<Field>,
+    /// Whether any argument is taken apart.
+    apart: bool,
 }
 
 impl Elements {
@@ -386,12 +393,33 @@ impl Elements {
         };
         Elements {
             places: elements.into_iter().map(place).collect(),
-            whole: next == 0,
+            whole: stencil.fields.clone(),
+            apart: next > 0,
         }
     }
 
+    /// Which axis each argument of a call is contiguous along.
+    fn layout_of(&self, call: &Call<'_>) -> Layout {
+        let both = self.whole.iter().zip(call.fields);
+        Layout(
+            both.map(|(field, argument)| contiguous_along(field, argument))
+                .collect(),
+        )
+    }
+
+    /// Which axis each field of the program is contiguous along.
+    fn layout(&self, arguments: &Layout) -> Layout {
+        Layout(
+            self.places
+                .iter()
+                .map(|(field, _)| arguments.0[*field])
+                .collect(),
+        )
+    }
+
+    /// The memory of each field of the program.
     fn arguments<'a>(&self, call: &Call<'a>) -> Cow<'a, [FieldArgument]> {
-        if self.whole {
+        if !self.apart {
             return Cow::Borrowed(call.fields);
         }
         let element = |(field, place): &(usize, Vec<(usize, isize)>)| {
@@ -404,16 +432,6 @@ impl Elements {
         };
         self.places.iter().map(element).collect()
     }
-}
-
-/// Which axis each argument is contiguous along.
-fn layout(program: &Program, call: &Call<'_>) -> Layout {
-    let fields = program.stencil.fields.iter().zip(call.fields);
-    Layout(
-        fields
-            .map(|(field, argument)| contiguous_along(field, argument))
-            .collect(),
-    )
 }
 
 /// The axis that an argument is contiguous along.
