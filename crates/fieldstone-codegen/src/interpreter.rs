@@ -181,7 +181,13 @@ impl Interpreter {
                 .map(|(temporary, info)| {
                     let itemsize = temporary.dtype.expect("types are resolved").size();
                     let data_dims = &temporary.data_dims;
-                    Array::temporary(itemsize, call.domain, info.extent, temporary.axes, data_dims)
+                    Array::temporary(
+                        itemsize,
+                        call.domain,
+                        info.extent,
+                        temporary.axes,
+                        data_dims,
+                    )
                 })
                 .collect(),
             domain: call.domain,

@@ -58,7 +58,7 @@ impl Access {
         )
         .with_label(format!("it has the elements 0..{size}"))
         .with_help("indices of data dimensions are counted from 0, and not from the end");
-        CheckError::new(index, diagnostic)
+        CheckError::at(index, diagnostic)
     }
 
     /// A read of a temporary where nothing was written.
