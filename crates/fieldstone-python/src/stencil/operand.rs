@@ -85,6 +85,7 @@ impl<'py> Operand<'py> {
             start,
             shape: self.array.shape,
             strides: self.strides,
+            data: self.data.to_vec(),
             itemsize: field.dtype.size(),
         }
     }
