@@ -74,13 +74,15 @@ impl Plan {
         let points = extended(domain, nest.extent);
         let needed = extended(domain, stage.extent);
         let around = stage.extent.beyond(nest.extent).0;
-        (0..3)
+        let times: f64 = (0..3)
             .map(|n| {
                 let (before, after) = around[n];
                 let edges = tiles.count[n] as f64 * f64::from(before + after);
                 (points[n] as f64 + edges) / (needed[n] as f64).max(1.0)
             })
-            .product()
+            .product();
+        // What nothing reads may be computed on fewer points than the tiles have.
+        times.max(1.0)
     }
 
     /// Bytes of a temporary that is an array.
