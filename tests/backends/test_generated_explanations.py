@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -36,7 +35,6 @@ def test_elements_that_are_moved(
 ) -> None:
     stencil = gtscript.stencil("cpu_ifirst", definition_of(seed, texts, from_text))
     moved = {field.name: field for field in stencil.explain(domain=DOMAIN).fields}
-    always = not re.search(r"\b(if|while|horizontal)\b", texts[seed])
     values, origins = arguments(stencil, seed, ORDERS["i contiguous"])
     before = {name: value.copy() for name, value in values.items()}
     stencil(**values, origin=origins, domain=DOMAIN)
@@ -48,9 +46,7 @@ def test_elements_that_are_moved(
         written = round(field.bytes_written * points / size)
         changed = np.count_nonzero(values[name] != before[name])
         # What is assigned may be what was there.
-        assert changed <= written + 0.01 * points
-        if always and info.dtype.kind == "f" and written:
-            assert changed > 0.5 * written
+        assert changed <= written + 0.01
         if field.bytes_read == 0 and field.access != "not used":
             other[name][...] = 3
     # Nothing depends on what is said to be assigned before it is read.

@@ -5,7 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from fieldstone import gtscript
-from fieldstone.gtscript import BACKWARD, FORWARD, IJ, PARALLEL, Field, K, computation, interval
+from fieldstone.gtscript import (
+    BACKWARD,
+    FORWARD,
+    IJ,
+    PARALLEL,
+    Field,
+    I,
+    J,
+    K,
+    computation,
+    horizontal,
+    interval,
+    region,
+)
 
 
 def lap7(inp: Field[float], out: Field[float]):
@@ -85,3 +98,10 @@ def with_externals(a: Field[float], out: Field[float]):
 
     with computation(PARALLEL), interval(...):
         out = ALPHA * a
+
+
+def edges(a: Field[float], out: Field[float]):
+    with computation(PARALLEL), interval(...):
+        out = a
+        with horizontal(region[I[0], :], region[:, J[-1]]):
+            out = 2.0 * a[0, 1, 0]

@@ -167,6 +167,28 @@ def test_level_by_level() -> None:
     assert explained.hints[0].kind == "level by level"
 
 
+def test_regions() -> None:
+    explained = stencil(definitions.edges).explain(domain=(8, 4, 2))
+    (nest,) = explained.nests
+    assert [stage.region for stage in nest.stages] == [None, "0:1, :", ":, end-1:end"]
+    assert [stage.apart.kind for stage in nest.stages if stage.apart] == ["other region"] * 2
+    texts = [[statement.text for statement in stage.statements] for stage in nest.stages]
+    assert texts[2] == ["region[:, J[-1]]", "  out = 2.0 * a[0, 1, 0]"]
+    # The regions have 4 and 8 points of each level; the second reads one row behind the domain.
+    assert explained.costs.total_floating == 2 * (4 + 8)
+    assert explained.costs.total_bytes == 8 * 2 * (32 + 8 + 32)
+    # In a large domain they do not count.
+    costs = stencil(definitions.edges).explain().costs
+    assert costs.operations == {}
+    assert costs.bytes == 16
+
+
+def test_both_branches_are_shown() -> None:
+    (nest,) = stencil(definitions.masked).explain().nests
+    texts = [statement.text for stage in nest.stages for statement in stage.statements]
+    assert texts == ["if a < 0.0: # noqa: SIM108", "  out = -a", "else:", "  out = sqrt(a)"]
+
+
 def test_backends_that_fuse_nothing() -> None:
     for backend in ("debug", "numpy"):
         explained = stencil(definitions.hdiff, backend).explain()

@@ -106,6 +106,8 @@ class Stage:
         The levels they are computed at.
     extent : dict of str to (int, int)
         Points around the domain that they are computed at as well, by axis, where there are any.
+    region : str or None
+        The region of the plane that they are computed in, if that is not all of it.
     reads, writes : tuple of str
         Fields and temporaries.
     lanes : int
@@ -121,6 +123,7 @@ class Stage:
     statements: tuple[Statement, ...]
     levels: str
     extent: Reach
+    region: str | None
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     lanes: int
@@ -539,6 +542,7 @@ def _stage(facts: Mapping[str, Any]) -> Stage:
         statements=tuple(_statement(one) for one in facts["statements"]),
         levels=facts["levels"],
         extent=_reach(facts["extent"]),
+        region=facts["region"],
         reads=tuple(facts["reads"]),
         writes=tuple(facts["writes"]),
         lanes=facts["lanes"],
@@ -605,6 +609,11 @@ def _in_array(name: str, dtype: str) -> Temporary:
     )
 
 
+def _operations(counts: list[tuple[str, int]], points: int) -> dict[str, float]:
+    each = {name: _per_point(count, points) for name, count in counts}
+    return {name: count for name, count in each.items() if count}
+
+
 def _costs(
     facts: Mapping[str, Any], temporaries: tuple[Temporary, ...], has_domain: bool, bandwidth: float | None
 ) -> Costs:
@@ -614,7 +623,7 @@ def _costs(
     arrays = sum(one.bytes_per_point * max(2, len(one.nests)) for one in temporaries)
     total = read + written
     return Costs(
-        operations={name: _per_point(count, points) for name, count in facts["operations"] if count},
+        operations=_operations(facts["operations"], points),
         floating=_per_point(facts["floating"], points),
         bytes_read=_per_point(read, points),
         bytes_written=_per_point(written, points),

@@ -60,6 +60,8 @@ pub enum Obstacle {
     OtherInterval,
     /// Other points around the domain than those of the loop.
     OtherPoints,
+    /// Another part of the plane than that of the loop.
+    OtherRegion,
     /// A read of what the loop writes, at other points than the one that is computed.
     Neighbour,
     /// A write to what the loop reads at other points than the one that is computed.
@@ -125,6 +127,7 @@ impl fmt::Display for Printed<'_> {
             ),
             Obstacle::OtherInterval => write!(f, "it is computed on other levels"),
             Obstacle::OtherPoints => write!(f, "it is computed on other points around the domain"),
+            Obstacle::OtherRegion => write!(f, "it is computed in another region of the plane"),
             Obstacle::Neighbour => write!(
                 f,
                 "it reads `{name}{offset}`, which is to be complete first"
@@ -151,6 +154,7 @@ impl Obstacle {
             Obstacle::OtherTile => "other tile",
             Obstacle::OtherInterval => "other interval",
             Obstacle::OtherPoints => "other points",
+            Obstacle::OtherRegion => "other region",
             Obstacle::Neighbour => "neighbour",
             Obstacle::ReadByNeighbours => "read by neighbours",
         }

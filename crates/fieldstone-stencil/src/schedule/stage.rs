@@ -83,8 +83,11 @@ impl Open {
         if self.stage.interval != placed.interval {
             return Err(reason(Obstacle::OtherInterval, None, Offset::ZERO));
         }
-        if self.stage.extent != placed.extent || self.stage.area != area(placed.statement) {
+        if self.stage.extent != placed.extent {
             return Err(reason(Obstacle::OtherPoints, None, Offset::ZERO));
+        }
+        if self.stage.area != area(placed.statement) {
+            return Err(reason(Obstacle::OtherRegion, None, Offset::ZERO));
         }
         let written = |(target, _): &(Target, Offset)| self.written.contains(target);
         if let Some((target, offset)) = disallowed(placed, reads).find(written) {

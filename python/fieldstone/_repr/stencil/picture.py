@@ -131,7 +131,7 @@ class _Picture:
         frame = self.canvas.reserve()
         self.y += 2
         facts = [stage.levels] if stage.levels != within else []
-        facts += [said for said in (words.reach(stage.extent), words.recomputed(stage)) if said]
+        facts += [said for said in (words.reach(stage.extent), words.region(stage), words.recomputed(stage)) if said]
         facts.append(f"{stage.lanes} lanes" if stage.lanes > 1 else "1 lane")
         self.write("  ·  ".join(facts), 2 * _PAD, _FAINT)
         for statement in stage.statements[:_OF_A_LOOP]:

@@ -97,7 +97,7 @@ def _nest(number: int, nest: Nest) -> Iterator[str]:
 
 def _stage(stage: Stage, within: str | None) -> Iterator[str]:
     facts = [stage.levels] if stage.levels != within else []
-    facts += [word for word in (words.reach(stage.extent), words.recomputed(stage)) if word]
+    facts += [word for word in (words.reach(stage.extent), words.region(stage), words.recomputed(stage)) if word]
     facts.append(f"{stage.lanes} lanes" if stage.lanes > 1 else "1 lane")
     yield f"      loop: {', '.join(facts)}"
     if stage.apart is not None:

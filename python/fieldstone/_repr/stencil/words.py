@@ -82,6 +82,11 @@ def _loop(loop: Loop) -> str:
     return f"{words} ({pieces}{loop.tile} point{'' if loop.tile == 1 else 's'})"
 
 
+def region(stage: Stage) -> str:
+    """Say in which region of the plane a loop is computed, if that is not all of it."""
+    return "" if stage.region is None else f"region [{stage.region}]"
+
+
 def recomputed(stage: Stage) -> str:
     """Say how often points are computed, if that is more than once."""
     return f"computed {stage.recomputed:.2f} times per point" if stage.recomputed >= 1.005 else ""

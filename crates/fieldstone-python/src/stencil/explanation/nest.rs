@@ -4,6 +4,7 @@ use fieldstone_codegen::llvm::widest;
 use fieldstone_codegen::tile::Tiles;
 use fieldstone_stencil::analysis::operations::{Operation, Operations};
 use fieldstone_stencil::analysis::points::LARGE;
+use fieldstone_stencil::grid::Area;
 use fieldstone_stencil::ir::{Order, Target};
 use fieldstone_stencil::schedule::{ColumnNest, Nest, RowNest, Stage};
 use fieldstone_stencil::visit::Accesses;
@@ -62,6 +63,8 @@ struct StageFacts {
     statements: Vec<StatementFacts>,
     levels: String,
     extent: Vec<(i32, i32)>,
+    /// The region of the plane they are computed in, if that is not all of it.
+    region: Option<String>,
     reads: Vec<String>,
     writes: Vec<String>,
     /// Elements computed at once.
@@ -241,6 +244,7 @@ impl Explained<'_> {
             statements: statements(self.stencil, &stage.statements),
             levels: levels(stage.interval),
             extent: stage.extent.0.to_vec(),
+            region: (stage.area != Area::FULL).then(|| stage.area.to_string()),
             reads: self.names(reads),
             writes: self.names(writes),
             lanes: self.vector_bytes / widest(self.stencil, stage),

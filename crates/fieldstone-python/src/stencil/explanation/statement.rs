@@ -43,18 +43,39 @@ pub fn place(stencil: &Stencil, span: Span) -> Option<Place> {
     })
 }
 
-/// The statements of a loop, each as the source has it; what became of one is shown once.
+/// The statements of a loop, each as the source has it, with those inside of it; what became of one is shown once.
 pub fn statements(stencil: &Stencil, statements: &[Stmt]) -> Vec<StatementFacts> {
-    let mut found: Vec<StatementFacts> = statements
-        .iter()
-        .map(|statement| facts(stencil, statement.span, is_compound(statement)))
-        .collect();
+    let mut found = Vec::new();
+    for statement in statements {
+        add(stencil, statement, 0, &mut found);
+    }
     found.dedup();
     found
 }
 
-fn is_compound(statement: &Stmt) -> bool {
-    !matches!(statement.kind, StmtKind::Assign { .. })
+fn add(stencil: &Stencil, statement: &Stmt, depth: usize, found: &mut Vec<StatementFacts>) {
+    let compound = !matches!(statement.kind, StmtKind::Assign { .. });
+    let mut own = facts(stencil, statement.span, compound);
+    own.text.insert_str(0, &"  ".repeat(depth));
+    found.push(own);
+    let (first, second): (&[Stmt], &[Stmt]) = match &statement.kind {
+        StmtKind::Assign { .. } => (&[], &[]),
+        StmtKind::If { then, orelse, .. } => (then, orelse),
+        StmtKind::While { body, .. } | StmtKind::Region { body, .. } => (body, &[]),
+    };
+    for inner in first {
+        add(stencil, inner, depth + 1, found);
+    }
+    if !second.is_empty() {
+        found.push(StatementFacts {
+            text: format!("{}else:", "  ".repeat(depth)),
+            place: None,
+            function: None,
+        });
+    }
+    for inner in second {
+        add(stencil, inner, depth + 1, found);
+    }
 }
 
 fn facts(stencil: &Stencil, span: Span, compound: bool) -> StatementFacts {
