@@ -28,6 +28,8 @@ def blocks(page: Path) -> list[tuple[int, str, str]]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    # Pages tell what is in the cache: nothing is there of other tests.
+    monkeypatch.setenv("FIELDSTONE_CACHE_DIR", str(tmp_path / "code"))
     names: dict[str, object] = {"__name__": "__main__"}
     for line, language, code in blocks(page):
         if language == "python":
