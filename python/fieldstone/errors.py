@@ -147,6 +147,10 @@ class UninitialisedError(ExecutionError):
     """A temporary is read at a point where nothing was assigned; found by the backend ``debug``."""
 
 
+class RaceError(ExecutionError):
+    """Arguments share memory, so that the result depends on the order of points; found by the backend ``debug``."""
+
+
 class NaNError(ExecutionError, FloatingPointError):
     """A value is the first that is no number; found by the backend ``debug`` with ``check_nan=True``."""
 

@@ -108,3 +108,14 @@ def test_a_read_of_what_was_not_assigned_has_its_place():
         gtscript.stencil("debug", conditional)(inp, out)
     assert caught.value.index == (1, 2, 0)
     assert [entry["line"] for entry in caught.value.diagnostics] == [conditional.__code__.co_firstlineno + 4]
+
+
+def test_arguments_that_share_memory_are_a_race_also_where_checks_are_left_out():
+    data = np.ones((5, 4, 3))
+    place: dict[str, Any] = {"origin": (0, 0, 0), "domain": (5, 3, 3)}
+    with pytest.raises(errors.AliasError):
+        gtscript.stencil("debug", through)(data, data, **place)
+    with pytest.raises(errors.RaceError, match="in the same memory") as caught:
+        gtscript.stencil("debug", through)(data, data, validate_args=False, **place)
+    [found] = caught.value.diagnostics
+    assert (found["code"], found["line"]) == ("FS0603", through.__code__.co_firstlineno)

@@ -71,7 +71,7 @@ def found_by_run(code: str, number: int) -> set[str]:
     if error is None:
         return set()
     assert isinstance(error, errors.ExecutionError)
-    assert error.index is not None
+    assert (error.index is None) is (code == "FS0603")
     return {str(entry["code"]) for entry in error.diagnostics}
 
 

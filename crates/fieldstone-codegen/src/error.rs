@@ -7,6 +7,8 @@ use fieldstone_stencil::{Axis, SourceMap};
 pub const OUT_OF_BOUNDS: Code = Code(601);
 /// A temporary is read where nothing was assigned.
 pub const UNINITIALISED: Code = Code(602);
+/// Arguments share memory, so that a value depends on the order in which points are computed.
+pub const RACE: Code = Code(603);
 /// A value is the first that is no number.
 pub const NOT_A_NUMBER: Code = Code(604);
 

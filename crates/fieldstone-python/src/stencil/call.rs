@@ -4,9 +4,11 @@ use fieldstone_codegen::alias::{self, Footprint};
 use fieldstone_codegen::call::{Call, FieldArgument, ScalarArgument};
 use fieldstone_codegen::domain;
 use fieldstone_codegen::error::CallError;
+use fieldstone_codegen::error::RACE;
 use fieldstone_codegen::uses::Uses;
 use fieldstone_device::Pool;
 use fieldstone_stencil::Span;
+use fieldstone_stencil::diagnostic::{Category, Diagnostic, Diagnostics};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -17,6 +19,7 @@ use super::operand::{Operand, fill};
 use super::{PerField, Stencil};
 use crate::arguments::{self, Arguments, Keywords};
 use crate::backend::Executor;
+use crate::definition::diagnostics_error;
 use crate::ending::entered;
 use crate::errors::raise;
 use crate::numpy_backend::within;
@@ -90,6 +93,10 @@ impl Stencil {
         if keywords.validate {
             self.check(&operands, &origins, domain)
                 .map_err(|error| call_error(py, &error))?;
+        } else if matches!(self.executor, Executor::Interpreter(_)) {
+            // The interpreter checks every access by itself, but does not see that two arrays are one.
+            self.check_memory(&operands, &origins, domain)
+                .map_err(|error| self.race(py, &error))?;
         }
         let fields: PerField<FieldArgument> = operands
             .iter()
@@ -243,6 +250,16 @@ impl Stencil {
     ) -> Result<(), CallError> {
         let least = self.program.analysis.min_domain();
         domain::fits(&self.fields, operands, origins, domain, least)?;
+        self.check_memory(operands, origins, domain)
+    }
+
+    /// Refuses arguments that share memory in a way that changes the result.
+    fn check_memory(
+        &self,
+        operands: &[Operand<'_>],
+        origins: &[[isize; 3]],
+        domain: [usize; 3],
+    ) -> Result<(), CallError> {
         if domain.contains(&0) {
             return Ok(());
         }
@@ -263,6 +280,34 @@ impl Stencil {
             })
             .collect();
         alias::check(&self.fields, &footprints, &self.in_place)
+    }
+
+    /// What the backend `debug` says of arguments that share memory, where the checks of the call were left out.
+    fn race(&self, py: Python<'_>, error: &CallError) -> PyErr {
+        let stencil = &self.program.stencil;
+        let declared = |name: &str| {
+            let field = stencil.fields.iter().find(|field| field.name == name);
+            field.map_or_else(Default::default, |field| field.span)
+        };
+        let at = |name: &str| {
+            let (message, help) = error.to_string().split_once("; ").map_or_else(
+                || (error.to_string(), String::new()),
+                |(message, help)| (message.to_string(), help.to_string()),
+            );
+            Diagnostic::error(RACE, Category::Run, declared(name), message).with_help(help)
+        };
+        let diagnostic = match error {
+            CallError::Overlap { written, other, .. } => at(written)
+                .with_label("written")
+                .with_secondary(declared(other), "in the same memory"),
+            CallError::SharedPoints { argument, .. } => at(argument).with_label("written"),
+            _ => return call_error(py, error),
+        };
+        let report = Diagnostics {
+            diagnostics: vec![diagnostic],
+            sources: stencil.sources.clone(),
+        };
+        diagnostics_error(py, "RaceError", &report)
     }
 
     pub(super) fn origins_by_name<'py>(
