@@ -119,8 +119,6 @@ def test_modules_have_the_names_that_models_import(module: str) -> None:
     with fieldstone.gt4py.installed():
         found = importlib.import_module(module)
         missing = [name for name in NAMES[module].split() if not hasattr(found, name)]
-        if missing == ["GlobalTable"]:
-            pytest.xfail("tables")
         assert missing == []
 
 
