@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use fieldstone_device::{Contents, HostMemory, Pool, core_cache};
-use fieldstone_stencil::elements::Element;
+use fieldstone_stencil::elements::{Element, FEW};
 use fieldstone_stencil::ir::{Field, Order, Stencil, TempId};
 use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::{LevelNest, Nest, Placement, RowNest, Schedule};
@@ -317,9 +317,31 @@ impl Native {
         words.collect::<Vec<_>>().join(" ")
     }
 
+    /// Refuses indices that are computed where there are too many elements to tell them apart.
+    fn check_data_dims(&self) -> Result<(), RunError> {
+        let stencil = &self.program.stencil;
+        let fields = (stencil.fields.iter()).map(|field| (&field.name, &field.data_dims));
+        let temporaries = stencil.temporaries.iter();
+        let temporaries = temporaries.map(|temporary| (&temporary.name, &temporary.data_dims));
+        let mut whole = fields
+            .chain(temporaries)
+            .filter(|(_, sizes)| !sizes.is_empty());
+        let Some((name, sizes)) = whole.next() else {
+            return Ok(());
+        };
+        Err(RunError::Unsupported {
+            place: format!("stencil '{}'", stencil.name),
+            what: format!(
+                "'{name}' has data dimensions of {sizes:?}, and an index of it is computed; this backend does that for {FEW} \
+                 elements at most; use the backend 'numpy'"
+            ),
+        })
+    }
+
     /// Refuses what a processor has no instructions for.
     fn check_types(&self, target: &llvm::Target) -> Result<(), RunError> {
         let stencil = &self.program.stencil;
+        self.check_data_dims()?;
         let fields = stencil.fields.iter().map(|field| field.dtype);
         let mut dtypes = fields.chain(stencil.temporaries.iter().filter_map(|temp| temp.dtype));
         if target.has_half() || !dtypes.any(|dtype| dtype == fieldstone_stencil::DType::Float16) {

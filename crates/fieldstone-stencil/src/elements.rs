@@ -32,8 +32,8 @@ pub enum Indices {
     Any,
 }
 
-/// Elements of a target that comparisons tell apart.
-const FEW: u32 = 16;
+/// Elements of a target that comparisons tell apart at most.
+pub const FEW: u32 = 256;
 
 /// A field of a stencil whose elements were taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]

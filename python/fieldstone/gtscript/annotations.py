@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import operator
 import types
@@ -18,8 +19,8 @@ DTypes: TypeAlias = Mapping[Any, Any]
 """Types by the name, or by the type, that annotations use for them."""
 
 Kind: TypeAlias = tuple[Any, ...]
-"""What the compiler is told of a parameter: ``("field", dtype, axes, data_dims)``, ``("scalar", dtype)``, ``("missing",)``,
-``("wrong default", reason)`` or ``("invalid", reason)``."""
+"""What the compiler is told of a parameter: ``("field", dtype, axes, data_dims)``, ``("scalar", dtype)``,
+``("missing",)``, ``("wrong default", reason)`` or ``("invalid", reason)``."""
 
 ELEMENT_TYPES = frozenset(
     ["bool", "float16", "float32", "float64"] + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
@@ -201,7 +202,7 @@ class FieldType:
 
 
 class Field:
-    """Annotation of an array: ``Field[float]``, ``Field[IJ, float]``, ``Field["name of a type"]``, ``Field[(float, (3,))]``."""
+    """Annotation of an array: ``Field[float]``, ``Field[IJ, float]``, ``Field["name"]``, ``Field[(float, (3,))]``."""
 
     __gtscript_name__ = "Field"
 
@@ -305,10 +306,8 @@ def present(annotation: Any) -> Any:
 
 def _data_dimensions(dtype: Any, dtypes: DTypes) -> tuple[Any, tuple[Any, ...]]:
     """Take an element type and the sizes of its data dimensions apart."""
-    try:
+    with contextlib.suppress(TypeError):  # not hashable
         dtype = dtypes.get(dtype, dtype)
-    except TypeError:  # not hashable
-        pass
     if _has_data_dimensions(dtype):
         element, sizes = dtype
         return element, tuple(sizes) if isinstance(sizes, (list, tuple)) else (sizes,)
