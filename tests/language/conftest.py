@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,3 +85,102 @@ def real(request: pytest.FixtureRequest) -> Any:
 @pytest.fixture(params=BACKENDS)
 def way(request: pytest.FixtureRequest, real: Any, layout: str) -> Way:
     return Way(request.param, real, layout)
+
+
+REALS = ("float32", "float64")
+ORDERS = ((0, 1, 2), (2, 1, 0), (1, 2, 0))
+
+
+class Points:
+    """Arrays as a reference sees them: the points of the domain, and shifted ones, under the names of the fields."""
+
+    def __init__(self, arrays: dict[str, Any], origins: dict[str, Any], axes: dict[str, str], domain: tuple[int, ...]):
+        self.arrays, self.origins, self.axes, self.domain = arrays, origins, axes, domain
+
+    def __getattr__(self, name: str) -> Any:
+        return self.at(name)
+
+    def at(self, name: str, *offset: int) -> Any:
+        """A view of the domain's points, moved by offsets along the axes of the field."""
+        axes = self.axes[name]
+        steps = offset or (0,) * len(axes)
+        begin = [self.origins[name][n] + steps[n] for n in range(len(axes))]
+        points = [self.domain["IJK".index(axis)] for axis in axes]
+        box = tuple(slice(b, b + n) for b, n in zip(begin, points, strict=True))
+        return self.arrays[name][box]
+
+
+@pytest.fixture
+def check() -> Callable[..., None]:
+    """Compare a stencil with a reference in NumPy.
+
+    The definition names the real type ``"real"``. ``reference(points, **scalars)`` assigns to ``points.name[...]``.
+    Fields hold what the function of their name in ``fields`` makes of a generator, shape, type and domain, by
+    default numbers between -4 and 4, or integers from 0 to below the number of levels.
+    """
+
+    def run(
+        definition: Callable[..., Any],
+        reference: Callable[..., None],
+        *,
+        scalars: Callable[[np.random.Generator, tuple[int, ...]], dict[str, Any]] | None = None,
+        fields: dict[str, Callable[..., Any]] | None = None,
+        externals: dict[str, Any] | None = None,
+        levels: int | None = None,
+        rtol: float = 0.0,
+        backends: Sequence[str] = BACKENDS,
+    ) -> None:
+        rng = np.random.default_rng(sum(map(ord, definition.__name__)))
+        for real in REALS:
+            for backend in backends:
+                stencil = gtscript.stencil(
+                    backend, definition, dtypes={"real": np.dtype(real)}, externals=externals or {}
+                )
+                for order in ORDERS:
+                    domain = tuple(int(n) for n in rng.integers((1, 1, 4), (40, 12, 12)))
+                    domain = (*domain[:2], levels or domain[2])
+                    arrays, origins, axes = make(stencil, rng, domain, order, fields or {})
+                    numbers = scalars(rng, domain) if scalars else {}
+                    expected = {name: array.copy() for name, array in arrays.items()}
+                    with np.errstate(all="ignore"):
+                        reference(Points(expected, origins, axes, domain), **numbers)
+                    stencil(**arrays, **numbers, origin=origins, domain=domain)
+                    for name, array in arrays.items():
+                        message = f"{backend}, {real}, axes in order {order}, domain {domain}: {name}"
+                        compare(array, expected[name], rtol, message)
+
+    return run
+
+
+def make(
+    stencil: Any, rng: np.random.Generator, domain: tuple[int, ...], order: tuple[int, ...], given: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, str]]:
+    """Arrays larger than the domain, where it begins in each, and their axes."""
+    arrays, origins, axes = {}, {}, {}
+    for name, info in stencil.field_info.items():
+        axes[name] = "".join(str(axis) for axis in info.axes)
+        origin = [int(rng.integers(2, 5)) for _ in axes[name]]
+        after = [int(rng.integers(2, 5)) for _ in axes[name]]
+        points = [domain["IJK".index(axis)] for axis in axes[name]]
+        shape = [b + n + a for b, n, a in zip(origin, points, after, strict=True)] + list(info.data_dims)
+        values = (
+            given[name](rng, shape, info.dtype, domain) if name in given else numbers(rng, shape, info.dtype, domain)
+        )
+        own = [axes[name].index("IJK"[axis]) for axis in order if "IJK"[axis] in axes[name]]
+        own += range(len(own), len(shape))
+        arrays[name] = np.ascontiguousarray(values.transpose(own)).transpose(np.argsort(own))
+        origins[name] = tuple(origin)
+    return arrays, origins, axes
+
+
+def numbers(rng: np.random.Generator, shape: Any, dtype: Any, domain: tuple[int, ...]) -> Any:
+    if np.dtype(dtype).kind == "f":
+        return rng.uniform(-4, 4, shape).astype(dtype)
+    return rng.integers(0, 2 if np.dtype(dtype).kind == "b" else domain[2], shape).astype(dtype)
+
+
+def compare(found: Any, expected: Any, rtol: float, message: str) -> None:
+    if rtol:
+        np.testing.assert_allclose(found, expected, rtol=rtol, err_msg=message)
+    else:
+        np.testing.assert_array_equal(found, expected, err_msg=message)

@@ -2,7 +2,7 @@
 
 use std::slice;
 
-use fieldstone_stencil::ir::{FieldId, Target};
+use fieldstone_stencil::ir::{FieldId, LevelIndex, Target};
 use fieldstone_stencil::{Axis, Extent, Offset, Program, elements, visit};
 use smallvec::SmallVec;
 
@@ -197,6 +197,8 @@ struct Access {
 #[derive(Clone, Copy)]
 enum Kind {
     Write,
+    /// To another level than the one that is computed.
+    WriteElsewhere,
     /// Of the point that is computed, in a statement that is computed on the domain only.
     ReadPoint,
     ReadElsewhere,
@@ -215,9 +217,13 @@ fn in_order(program: &Program) -> Vec<Access> {
                     let Target::Field(FieldId(id)) = access.target else {
                         return;
                     };
-                    let kind = if access.write {
+                    let here =
+                        access.offset == Offset::ZERO && access.level == LevelIndex::Constant;
+                    let kind = if access.write && here {
                         Kind::Write
-                    } else if access.offset == Offset::ZERO && *extent == Extent::ZERO {
+                    } else if access.write {
+                        Kind::WriteElsewhere
+                    } else if here && *extent == Extent::ZERO {
                         Kind::ReadPoint
                     } else {
                         Kind::ReadElsewhere
@@ -242,14 +248,16 @@ fn may_be_same(a: &[u32], b: &[u32]) -> bool {
 }
 
 fn in_place(accesses: &[Access], written: usize, other: usize) -> Option<Reader> {
-    let mut obstacle = None;
+    let moved =
+        |access: &Access| access.field == written && matches!(access.kind, Kind::WriteElsewhere);
+    let mut obstacle = accesses.iter().any(moved).then_some(Reader::Level);
     for (n, access) in accesses
         .iter()
         .enumerate()
         .filter(|(_, access)| access.field == other)
     {
         let found = match access.kind {
-            Kind::Write => return Some(Reader::Written),
+            Kind::Write | Kind::WriteElsewhere => return Some(Reader::Written),
             Kind::ReadElsewhere => Some(Reader::Offset),
             // Sections of one computation have no level in common, so that none sees what another writes to the point.
             Kind::ReadPoint => accesses[..n]
@@ -420,6 +428,7 @@ mod tests {
             axes: fieldstone_stencil::Axes::IJK,
             data_dims: Vec::new(),
             extent: Extent::ZERO,
+            any_level: false,
             reads: true,
             writes,
         };

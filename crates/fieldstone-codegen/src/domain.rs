@@ -19,6 +19,8 @@ pub struct Requirement {
     pub data_dims: Vec<u32>,
     /// How far the stencil reaches around the domain.
     pub extent: Extent,
+    /// Whether levels are accessed that are computed, and may be any that the array has.
+    pub any_level: bool,
     /// Whether any point is read.
     pub reads: bool,
     /// Whether any point is written.
@@ -36,6 +38,7 @@ impl Requirement {
                 axes: field.axes,
                 data_dims: field.data_dims.clone(),
                 extent: info.extent,
+                any_level: info.any_level,
                 reads: info.access.reads(),
                 writes: info.access.writes(),
             })
@@ -299,6 +302,7 @@ mod tests {
             axes,
             data_dims: Vec::new(),
             extent: Extent(extent),
+            any_level: false,
             reads: true,
             writes: false,
         }

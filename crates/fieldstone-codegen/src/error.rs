@@ -45,6 +45,22 @@ pub enum RunError {
     #[error("{}", .0.report)]
     Check(Box<CheckError>),
 
+    /// An access at a level that is computed and that the array does not have.
+    #[error(
+        "{place}: `{field}` is accessed at a level that its array does not have; what the call wrote is not valid \
+         (backend 'debug' tells at which point)"
+    )]
+    LevelOutside {
+        /// `file:line` of the access.
+        place: String,
+        /// The argument or temporary.
+        field: String,
+    },
+
+    /// The user interrupted a loop.
+    #[error("interrupted")]
+    Interrupted,
+
     /// The call does not have the arguments of the stencil.
     #[error("stencil '{stencil}' takes {expected}, but the call has {given}")]
     Arguments {
@@ -233,6 +249,8 @@ pub enum Reader {
     Offset,
     /// The other one is read after the first was written.
     Later,
+    /// The first is written at other levels than the one that is computed.
+    Level,
 }
 
 impl Reader {
@@ -242,6 +260,9 @@ impl Reader {
             Reader::Written => format!("'{other}' is written, too"),
             Reader::Offset => {
                 format!("'{other}' is also read at other points than the one that is computed")
+            }
+            Reader::Level => {
+                format!("'{written}' is also written at other levels than the one that is computed")
             }
             Reader::Later => format!("'{other}' is read after '{written}' was written"),
         }

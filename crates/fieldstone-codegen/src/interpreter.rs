@@ -23,19 +23,25 @@ mod region;
 mod report;
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use fieldstone_stencil::grid::{Area, Axes, Extent};
 use fieldstone_stencil::ir::{Order, Stencil, Stmt, StmtKind, Target};
-use fieldstone_stencil::{Program, Span};
+use fieldstone_stencil::{Offset, Program, Span};
 
 use crate::call::Call;
 use crate::error::RunError;
 use array::Array;
 use data::Indices;
 use element::{Element, dispatch};
-use expression::{State, Values, values};
+use expression::{Level, State, Values, values};
 use region::{Block, Region};
+
+/// Whether the user wants a run to end. It is asked in loops, which may go on for ever, from the stack of the run.
+pub static INTERRUPTED: OnceLock<fn() -> bool> = OnceLock::new();
+
+/// Rounds of a loop between two such questions.
+const ROUNDS: u64 = 64;
 
 /// A stencil that runs step by step, with checks.
 pub struct Interpreter {
@@ -58,6 +64,10 @@ enum Statement {
     },
     Region {
         area: Area,
+        body: Vec<Statement>,
+    },
+    While {
+        condition: Values<bool>,
         body: Vec<Statement>,
     },
 }
@@ -249,6 +259,27 @@ impl Statement {
                 (body.iter())
                     .try_for_each(|statement| statement.run(state, &region, mask.as_deref()))
             }
+            Statement::While { condition, body } => {
+                let mut active = mask.map_or_else(|| vec![true; region.len()], <[bool]>::to_vec);
+                for round in 1u64.. {
+                    if round.is_multiple_of(ROUNDS)
+                        && INTERRUPTED.get().is_some_and(|asked| asked())
+                    {
+                        return Err(RunError::Interrupted);
+                    }
+                    let holds = evaluate(condition, state, region, Some(&active))?;
+                    for (active, holds) in active.iter_mut().zip(holds) {
+                        *active &= holds;
+                    }
+                    if !active.contains(&true) {
+                        return Ok(());
+                    }
+                    for statement in body {
+                        statement.run(state, region, Some(&active))?;
+                    }
+                }
+                Ok(())
+            }
             Statement::If {
                 condition,
                 then,
@@ -296,13 +327,19 @@ fn statements(body: &[Stmt], stencil: &Stencil) -> Result<Vec<Statement>, RunErr
                 target_span,
                 subscript,
                 value,
-                ..
+                offset,
             } => dispatch!(value.dtype(), T => {
                 let access = Access::new(stencil, *target, *target_span);
                 let indices = Indices::new(subscript.as_deref(), stencil)?;
-                Ok(Statement::Assign(assign::<T>(access, indices, values(value, stencil)?)))
+                let level = Level::of(subscript.as_deref(), stencil)?;
+                let place = Place { offset: *offset, level, indices };
+                let value = values(value, stencil)?;
+                Ok(Statement::Assign(assign::<T>(access, place, value)))
             }),
-            StmtKind::While { .. } => unreachable!("no program has loops yet"),
+            StmtKind::While { condition, body } => Ok(Statement::While {
+                condition: values(condition, stencil)?,
+                body: statements(body, stencil)?,
+            }),
             StmtKind::Region { area, body } => Ok(Statement::Region {
                 area: *area,
                 body: statements(body, stencil)?,
@@ -320,7 +357,15 @@ fn statements(body: &[Stmt], stencil: &Stencil) -> Result<Vec<Statement>, RunErr
         .collect()
 }
 
-fn assign<T: Element>(access: Access, indices: Indices, value: Values<T>) -> Assign {
+/// Where a value is stored.
+struct Place {
+    offset: Offset,
+    /// The level, where it is computed.
+    level: Option<Level>,
+    indices: Indices,
+}
+
+fn assign<T: Element>(access: Access, place: Place, value: Values<T>) -> Assign {
     Box::new(move |state, region, mask| {
         let values = evaluate(&value, state, region, mask)?;
         if state.checks_nan {
@@ -328,15 +373,28 @@ fn assign<T: Element>(access: Access, indices: Indices, value: Values<T>) -> Ass
         }
         let mut places = Vec::new();
         for Block { region, points } in region.blocks() {
-            let active = mask.map(|mask| &mask[points.clone()]);
+            let active = mask.map(|mask| &mask[points]);
             let array = state.array(access.target);
-            places.push(indices.locate(state, &region, active, array, &access)?);
+            let elements = (place.indices).locate(state, &region, active, array, &access)?;
+            let there = region.shifted(place.offset);
+            let levels = (place.level.as_ref())
+                .map(|level| level.evaluate(state, &there, place.offset, active));
+            places.push((elements, levels.transpose()?));
         }
         let array = state.array_mut(access.target);
-        array.check(region, &access)?;
-        for (Block { region, points }, elements) in region.blocks().zip(places) {
+        if place.level.is_none() {
+            array.check(&region.shifted(place.offset), &access)?;
+        }
+        for (Block { region, points }, (elements, levels)) in region.blocks().zip(places) {
             let active = mask.map(|mask| &mask[points.clone()]);
-            array.scatter(&region, active, elements.as_deref(), &values[points]);
+            let there = region.shifted(place.offset);
+            let (elements, values) = (elements.as_deref(), &values[points]);
+            match levels {
+                None => array.scatter(&there, active, elements, values),
+                Some(levels) => {
+                    array.scatter_levels(&there, &levels, elements, &access, active, values)?;
+                }
+            }
         }
         Ok(())
     })
@@ -368,7 +426,7 @@ impl Access {
 }
 
 /// `file:line` of a span.
-fn place(stencil: &Stencil, span: Span) -> String {
+pub(crate) fn place(stencil: &Stencil, span: Span) -> String {
     match stencil.sources.locate(span) {
         Some((file, location)) => format!("{file}:{}", location.line),
         None => format!("stencil '{}'", stencil.name),

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -129,12 +130,26 @@ impl Native {
             ..*call
         };
         let arrays = self.arrays(&variant, call)?;
-        let words = variant.words(call, &arrays);
+        let outside = AtomicU64::new(0);
+        let words = variant.words(call, &arrays, &outside);
         // SAFETY: as the caller says; temporaries are in `arrays`, which this run has for itself.
         unsafe { variant.run(words, call) };
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         spare.extend(arrays.into_iter().flatten().map(|array| array.memory));
-        Ok(())
+        match outside.into_inner() {
+            0 => Ok(()),
+            access => Err(self.outside(&variant, access)),
+        }
+    }
+
+    /// The error of an access at a level that its array does not have.
+    fn outside(&self, variant: &Variant, access: u64) -> RunError {
+        let (target, span) = variant.module.computed[access as usize - 1];
+        let stencil = &self.program.stencil;
+        RunError::LevelOutside {
+            place: crate::interpreter::place(stencil, span),
+            field: stencil.source_name(target).to_owned(),
+        }
     }
 
     /// The code for a layout, compiled where there is none yet.
@@ -535,8 +550,9 @@ fn with_scratch(bytes: usize, body: impl FnOnce(*mut u8)) {
 }
 
 impl Variant {
-    fn words(&self, call: &Call<'_>, arrays: &[Option<Array>]) -> Vec<u64> {
+    fn words(&self, call: &Call<'_>, arrays: &[Option<Array>], outside: &AtomicU64) -> Vec<u64> {
         let mut words = vec![0; self.words.len()];
+        words[Words::OUTSIDE] = outside.as_ptr() as u64;
         for (axis, points) in call.domain.into_iter().enumerate() {
             words[Words::DOMAIN + axis] = points as u64;
         }
@@ -546,6 +562,9 @@ impl Variant {
             for (axis, stride) in field.strides.into_iter().enumerate() {
                 words[first + 1 + axis] = stride as u64;
             }
+            let levels = self.words.levels(number);
+            words[levels] = (field.lower[2] as u64).wrapping_neg();
+            words[levels + 1] = field.upper[2] as u64;
         }
         for (number, array) in arrays.iter().enumerate() {
             let (Some(array), Some(first)) = (array, self.words.array(number)) else {

@@ -20,8 +20,10 @@ use std::fmt::Write;
 use std::slice;
 
 use fieldstone_stencil::grid::{Area, Axes, Axis, Bound, Extent, Interval, Level, Range};
-use fieldstone_stencil::ir::{Computation, ExprKind, Order, Section, Stencil, Stmt, StmtKind};
-use fieldstone_stencil::{Program, Span};
+use fieldstone_stencil::ir::{
+    Computation, Expr, ExprKind, LevelIndex, Order, Section, Stencil, Stmt, StmtKind,
+};
+use fieldstone_stencil::{Offset, Program, Span};
 
 use expression::{Element, Writer};
 use names::Names;
@@ -249,22 +251,51 @@ impl<'a> Text<'a> {
     }
 
     fn statement(&mut self, statement: &Stmt, mask: Option<&str>) {
+        self.writer.mask = mask.map(str::to_owned);
         match &statement.kind {
             StmtKind::Assign {
                 target,
+                target_span,
+                offset,
+                subscript: Some(subscript),
+                value,
+            } if subscript.level != LevelIndex::Constant => {
+                let value = self.writer.expression(value);
+                let place = (self.writer).level_place(*target, *offset, subscript, *target_span);
+                let (place, what) = place;
+                let mask = self.writer.where_it_counts();
+                let element = match self.writer.element(Some(subscript)) {
+                    Element::Whole => String::new(),
+                    Element::Constant(indices) | Element::Computed(indices) => {
+                        format!(", ({indices},)")
+                    }
+                };
+                self.line(format!(
+                    "_put_at({place}, {value}, {mask}, {what}{element})"
+                ));
+            }
+            StmtKind::Assign {
+                target,
+                offset,
                 subscript,
                 value,
                 ..
             } => {
                 let target = self.writer.names.of_target(*target).to_owned();
                 let value = self.writer.expression(value);
+                let at = match *offset {
+                    Offset::ZERO => "box".to_owned(),
+                    Offset([i, j, k]) => format!("box + ({i}, {j}, {k})"),
+                };
                 let place = match self.writer.element(subscript.as_deref()) {
-                    Element::Whole => format!("{target}[box]"),
-                    Element::Constant(indices) => format!("{target}[box][..., {indices}]"),
+                    Element::Whole => format!("{target}[{at}]"),
+                    Element::Constant(indices) => format!("{target}[{at}][..., {indices}]"),
                     Element::Computed(indices) => {
                         let put = self.writer.require("_put");
                         let mask = mask.map_or(String::new(), |mask| format!(", where={mask}"));
-                        self.line(format!("{put}({target}[box], ({indices},), {value}{mask})"));
+                        self.line(format!(
+                            "{put}({target}[{at}], ({indices},), {value}{mask})"
+                        ));
                         return;
                     }
                 };
@@ -273,7 +304,7 @@ impl<'a> Text<'a> {
                     Some(mask) => format!("np.copyto({place}, {value}, where={mask})"),
                 });
             }
-            StmtKind::While { .. } => unreachable!("no program has loops yet"),
+            StmtKind::While { condition, body } => self.repeat(condition, body, mask),
             StmtKind::Region { area, body } => self.region(*area, body, mask),
             StmtKind::If {
                 condition,
@@ -332,6 +363,29 @@ impl<'a> Text<'a> {
             self.statement(statement, None);
         }
         self.line(format!("box = {whole}"));
+    }
+
+    /// Rounds at the points that are still active, until none is.
+    fn repeat(&mut self, condition: &Expr, body: &[Stmt], mask: Option<&str>) {
+        self.masks += 1;
+        let active = format!("while{}", self.masks);
+        let first = self.writer.expression(condition);
+        self.line(match (mask, &condition.kind) {
+            (Some(mask), _) => format!("{active} = {mask} & ({first})"),
+            // A view would change with the field.
+            (None, ExprKind::Access { .. }) => format!("{active} = np.copy({first})"),
+            (None, _) => format!("{active} = {first}"),
+        });
+        self.line(format!("while np.any({active}):"));
+        self.depth += 1;
+        for statement in body {
+            self.comment(statement);
+            self.statement(statement, Some(&active));
+        }
+        self.writer.mask = Some(active.clone());
+        let next = self.writer.expression(condition);
+        self.line(format!("{active} = {active} & ({next})"));
+        self.depth -= 1;
     }
 
     fn branch(&mut self, body: &[Stmt], mask: Option<&str>) {

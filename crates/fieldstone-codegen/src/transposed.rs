@@ -4,7 +4,7 @@
 //! memory, a block of columns is transposed into scratch memory before the nest's sweeps, and its results are
 //! transposed back behind them; in between every access is contiguous.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use fieldstone_stencil::carried::cover;
 use fieldstone_stencil::ir::{Order, Target};
@@ -41,9 +41,18 @@ pub fn of(
     along_levels: impl Fn(Target) -> bool,
 ) -> Vec<Transposed> {
     let mut found: BTreeMap<(Target, i32), Transposed> = BTreeMap::new();
+    // Levels that are computed may be any of the array, not only those of the domain.
+    let afar: HashSet<Target> = (nest.stages())
+        .flat_map(|stage| &stage.statements)
+        .flat_map(|statement| Accesses::of(statement).afar)
+        .collect();
     let mut note = |stage: &Stage, target: Target, offset: Offset, written: bool| {
         let axes = program.stencil.target_axes(target);
-        if !along_levels(target) || !axes.contains(nest.vector) || !axes.contains(Axis::K) {
+        if afar.contains(&target)
+            || !along_levels(target)
+            || !axes.contains(nest.vector)
+            || !axes.contains(Axis::K)
+        {
             return;
         }
         let (outer, across) = (offset.along(nest.outer()), offset.along(nest.vector));

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use fieldstone_codegen::RunError;
 use fieldstone_codegen::call::Call;
 use fieldstone_codegen::error::{self, CheckError};
-use fieldstone_codegen::interpreter::Interpreter;
+use fieldstone_codegen::interpreter::{INTERRUPTED, Interpreter};
 use fieldstone_codegen::llvm::Layout;
 use fieldstone_codegen::native::Native;
 use fieldstone_codegen::plan::Plan;
 use fieldstone_stencil::{Program, SourceId};
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
 use crate::arguments::closest;
@@ -107,10 +108,13 @@ impl Executor {
         check_nan: bool,
     ) -> PyResult<Executor> {
         match backend {
-            Backend::Debug => deep(|| Interpreter::new(program.clone()))
-                .map(|interpreter| interpreter.check_nan(check_nan))
-                .map(|interpreter| Executor::Interpreter(Box::new(interpreter)))
-                .map_err(|error| run_error(py, &error)),
+            Backend::Debug => {
+                INTERRUPTED.get_or_init(|| interrupted);
+                deep(|| Interpreter::new(program.clone()))
+                    .map(|interpreter| interpreter.check_nan(check_nan))
+                    .map(|interpreter| Executor::Interpreter(Box::new(interpreter)))
+                    .map_err(|error| run_error(py, &error))
+            }
             Backend::Numpy => NumpyText::new(py, program).map(Executor::Numpy),
             Backend::CpuKFirst | Backend::CpuIFirst => {
                 let jit = Llvmlite::shared(py)?;
@@ -265,15 +269,24 @@ fn text_of(program: &Program) -> String {
     source.map_or_else(String::new, |source| source.text.clone())
 }
 
+/// Whether the user pressed the keys that interrupt Python; only the main thread is told.
+fn interrupted() -> bool {
+    // SAFETY: the thread is attached to the interpreter. The function reads a flag and runs no Python code, so it may be
+    // called on any stack.
+    Python::attach(|_| unsafe { pyo3::ffi::PyOS_InterruptOccurred() != 0 })
+}
+
 /// The exception of a run that failed.
 pub fn run_error(py: Python<'_>, error: &RunError) -> PyErr {
     if let RunError::Check(check) = error {
         return check_error(py, check);
     }
     let class = match error {
+        RunError::Interrupted => return PyKeyboardInterrupt::new_err(()),
         RunError::Unsupported { .. } => "GTScriptUnsupportedError",
         RunError::Compilation(_) => "CompilationError",
         RunError::NotCached { .. } => "CacheError",
+        RunError::LevelOutside { .. } => "OutOfBoundsError",
         RunError::Memory(_) => "DeviceError",
         _ => "ExecutionError",
     };

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fieldstone_stencil::ir::{Computation, Order, Stencil, Target};
+use fieldstone_stencil::ir::{Computation, LevelIndex, Order, Stencil, Target};
 use fieldstone_stencil::visit::accesses;
 use fieldstone_stencil::{Axis, Bound, Diagnostic, Level, Span};
 
@@ -32,7 +32,8 @@ fn parallel_k(stencil: &Stencil, computation: &Computation, diagnostics: &mut Ve
     let mut seen = HashSet::new();
     for section in &computation.sections {
         accesses(&section.body, &mut |access| {
-            let elsewhere = !access.write && access.offset.along(Axis::K) != 0;
+            let computed = access.level != LevelIndex::Constant;
+            let elsewhere = !access.write && (access.offset.along(Axis::K) != 0 || computed);
             let Some(write) = written.get(&access.target).filter(|_| elsewhere) else {
                 return;
             };
@@ -43,7 +44,10 @@ fn parallel_k(stencil: &Stencil, computation: &Computation, diagnostics: &mut Ve
             diagnostics.push(
                 rule::PARALLEL_K_RACE
                     .at(access.span, format!("`{name}` is read at another level of the parallel computation that writes it"))
-                    .with_label(format!("reads `{name}` at {}", access.offset))
+                    .with_label(match computed {
+                        true => format!("reads `{name}` at a level that is computed"),
+                        false => format!("reads `{name}` at {}", access.offset),
+                    })
                     .with_secondary(*write, format!("writes `{name}`"))
                     .with_help("where levels depend on each other, use `computation(FORWARD)` or `computation(BACKWARD)`;\nwhere they do not, read it in a second `with computation(PARALLEL), interval(...):`"),
             );

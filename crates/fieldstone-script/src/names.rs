@@ -100,6 +100,32 @@ pub(crate) fn path(expression: &Expr) -> Option<(String, &str)> {
     }
 }
 
+/// Names that are assigned in statements, as a whole or in part, with the place of the first assignment.
+pub(crate) fn assigned_in(statements: &[Stmt]) -> HashMap<String, TextRange> {
+    struct Assigned(HashMap<String, TextRange>);
+    impl<'a> Visitor<'a> for Assigned {
+        fn visit_expr(&mut self, expression: &'a Expr) {
+            let target = match expression {
+                Expr::Name(name) if name.ctx == ExprContext::Store => Some(name),
+                Expr::Subscript(part) if part.ctx == ExprContext::Store => {
+                    let mut whole = part.value.as_ref();
+                    while let Expr::Subscript(part) = whole {
+                        whole = &part.value;
+                    }
+                    whole.as_name_expr()
+                }
+                _ => return visitor::walk_expr(self, expression),
+            };
+            if let Some(name) = target {
+                self.0.entry(name.id.to_string()).or_insert(name.range());
+            }
+        }
+    }
+    let mut assigned = Assigned(HashMap::new());
+    (statements.iter()).for_each(|statement| assigned.visit_stmt(statement));
+    assigned.0
+}
+
 /// Names that a function assigns, with the place of the first assignment.
 pub(crate) fn assigned(function: &StmtFunctionDef) -> HashMap<String, TextRange> {
     struct Assigned(HashMap<String, TextRange>);

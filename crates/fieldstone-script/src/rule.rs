@@ -121,6 +121,10 @@ rules! {
         DATA_SIZES = 240;
         /// A value with data dimensions where a number is meant.
         NUMBER_EXPECTED = 241;
+        /// A `while` whose condition nothing inside of it changes.
+        ENDLESS_LOOP = 220;
+        /// The arguments of `.at(…)` are not one level.
+        ABSOLUTE_LEVEL = 221;
         /// Warning: a condition that is the same at every point and in every call.
         CONSTANT_CONDITION = 424;
         /// Warning: a comment or option that silences no warning there is.
@@ -137,20 +141,10 @@ rules! {
         COMPILE_ASSERT = 210;
     }
     Unsupported {
-        /// `while`
-        WHILE = 501;
-        /// Absolute indices, `field.at(K=…)`.
-        ABSOLUTE_INDEX = 504;
-        /// Writes at a K offset.
-        WRITE_K_OFFSET = 505;
-        /// Offsets computed at run time.
-        RUNTIME_OFFSET = 506;
-        /// An axis as a value.
+        /// The index along I or J as a value.
         AXIS_VALUE = 507;
         /// Temporaries that are not three-dimensional.
         TEMPORARY_AXES = 508;
-        /// Interval bounds that are scalar parameters.
-        RUNTIME_INTERVAL = 510;
     }
 }
 

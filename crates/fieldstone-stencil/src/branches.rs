@@ -16,10 +16,13 @@
 use std::collections::HashSet;
 use std::slice;
 
-use crate::analysis::access::{conditional_neighbour, is_neighbour};
+use crate::analysis::access::{conditional_neighbour, is_moved, is_neighbour};
 use crate::dtype::DType;
 use crate::grid::{Area, Offset};
-use crate::ir::{Expr, ExprKind, Order, Stencil, Stmt, StmtKind, Target, TempId, Temporary};
+use crate::ir::{
+    Expr, ExprKind, FieldId, Literal, Order, Stencil, Stmt, StmtKind, Subscript, Target, TempId,
+    Temporary,
+};
 use crate::source::Span;
 use crate::visit::accesses;
 
@@ -86,7 +89,31 @@ fn needs_split(stencil: &Stencil, order: Order, stmt: &Stmt, rule: Rule) -> bool
                 || has_region(stmt)
                 || conditional_neighbour(stencil, order, stmt).is_some()
         }
-        StmtKind::Assign { .. } | StmtKind::While { .. } => false,
+        StmtKind::While { .. } => {
+            rule == Rule::Everything && !loop_fields(stencil, stmt).is_empty()
+        }
+        StmtKind::Assign { .. } => false,
+    }
+}
+
+/// Fields that a `while` assigns at the point itself, beside other targets.
+fn loop_fields(stencil: &Stencil, stmt: &Stmt) -> Vec<FieldId> {
+    let (mut fields, mut targets) = (Vec::new(), HashSet::new());
+    accesses(slice::from_ref(stmt), &mut |access| {
+        if access.write {
+            targets.insert(access.target);
+            if let Target::Field(id) = access.target
+                && stencil.field(id).data_dims.is_empty()
+                && !fields.contains(&id)
+            {
+                fields.push(id);
+            }
+        }
+    });
+    if targets.len() > 1 {
+        fields
+    } else {
+        Vec::new()
     }
 }
 
@@ -131,13 +158,15 @@ fn place(
             then,
             orelse,
         } if split => (condition, then, orelse),
+        StmtKind::While { .. } if split => return in_temporaries(stencil, stmt, guards, out),
         _ => {
             out.push(guarded(vec![stmt], guards));
             return;
         }
     };
     let temporary = TempId(stencil.temporaries.len() as u32);
-    let kept = Temporary::at_every_point(free_name(stencil), Some(DType::Bool), condition.span);
+    let name = free_name(stencil, "condition");
+    let kept = Temporary::at_every_point(name, Some(DType::Bool), condition.span);
     stencil.temporaries.push(kept);
     let target = Target::Temp(temporary);
     let span = condition.span;
@@ -181,14 +210,106 @@ fn in_region(guards: &[Guard], area: Area, span: Span) -> Vec<Guard> {
     guards
 }
 
-fn free_name(stencil: &Stencil) -> String {
+/// Appends a `while` whose fields are temporaries, and behind it what assigns the fields where there was a round.
+fn in_temporaries(stencil: &mut Stencil, mut stmt: Stmt, guards: &[Guard], out: &mut Vec<Stmt>) {
+    let fields = loop_fields(stencil, &stmt);
+    let span = stmt.span;
+    let temporary = |stencil: &mut Stencil, name: &str, dtype: DType| {
+        let id = TempId(stencil.temporaries.len() as u32);
+        let name = free_name(stencil, name);
+        let fresh = Temporary::at_every_point(name, Some(dtype), span);
+        stencil.temporaries.push(fresh);
+        id
+    };
+    let ran = temporary(stencil, "round", DType::Bool);
+    let kept: Vec<(FieldId, TempId)> = (fields.into_iter())
+        .map(|field| {
+            let dtype = stencil.field(field).dtype;
+            (field, temporary(stencil, "loop", dtype))
+        })
+        .collect();
+    let value = |kind: ExprKind, dtype: DType| Expr {
+        kind,
+        dtype: Some(dtype),
+        span,
+    };
+    let truth = |holds| value(ExprKind::Literal(Literal::Bool(holds)), DType::Bool);
+    let assign = |target, value| Stmt::assign(target, span, value, span);
+    out.push(guarded(
+        vec![assign(Target::Temp(ran), truth(false))],
+        guards,
+    ));
+    for (field, temp) in &kept {
+        let dtype = stencil.field(*field).dtype;
+        let mut read = false;
+        accesses(slice::from_ref(&stmt), &mut |access| {
+            read |= !access.write && access.target == Target::Field(*field);
+        });
+        let first = match (read, dtype) {
+            (true, _) => ExprKind::read(Target::Field(*field), Offset::ZERO),
+            (false, DType::Bool) => ExprKind::Literal(Literal::Bool(false)),
+            (false, _) => ExprKind::Literal(Literal::Int(0)),
+        };
+        let first = assign(Target::Temp(*temp), value(first, dtype));
+        out.push(guarded(vec![first], guards));
+    }
+    let renamed = |target: Target, offset: Offset, subscript: &Option<Box<Subscript>>| {
+        let here = offset == Offset::ZERO && subscript.is_none();
+        let found = kept
+            .iter()
+            .find(|(field, _)| target == Target::Field(*field));
+        found
+            .filter(|_| here)
+            .map_or(target, |(_, temp)| Target::Temp(*temp))
+    };
+    stmt.walk_mut(&mut |stmt| {
+        for expr in stmt.expressions_mut() {
+            expr.walk_mut(|node| {
+                if let ExprKind::Access {
+                    target,
+                    offset,
+                    subscript,
+                } = &mut node.kind
+                {
+                    *target = renamed(*target, *offset, subscript);
+                }
+            });
+        }
+        if let StmtKind::Assign {
+            target,
+            offset,
+            subscript,
+            ..
+        } = &mut stmt.kind
+        {
+            *target = renamed(*target, *offset, subscript);
+        }
+    });
+    if let StmtKind::While { body, .. } = &mut stmt.kind {
+        body.insert(0, assign(Target::Temp(ran), truth(true)));
+    }
+    out.push(guarded(vec![stmt], guards));
+    let guards: Vec<Guard> = guards
+        .iter()
+        .copied()
+        .chain([Guard::Kept(ran, span, true)])
+        .collect();
+    for (field, temp) in kept {
+        let dtype = stencil.field(field).dtype;
+        let result = value(ExprKind::read(Target::Temp(temp), Offset::ZERO), dtype);
+        let result = assign(Target::Field(field), result);
+        out.push(guarded(vec![result], &guards));
+    }
+}
+
+fn free_name(stencil: &Stencil, stem: &str) -> String {
     let taken: HashSet<&str> = stencil
         .temporaries
         .iter()
         .map(|t| t.name.as_str())
         .collect();
     (1..)
-        .map(|n| format!("condition@{n}"))
+        .map(|n| format!("{stem}@{n}"))
         .find(|name| !taken.contains(name.as_str()))
         .unwrap_or_default()
 }
@@ -236,6 +357,8 @@ fn guarded(body: Vec<Stmt>, guards: &[Guard]) -> Stmt {
 struct Group {
     body: Vec<Stmt>,
     written: HashSet<Target>,
+    /// What is written at other levels.
+    moved: HashSet<Target>,
     neighbours: HashSet<Target>,
 }
 
@@ -247,7 +370,9 @@ impl Group {
             let conflict = if access.write {
                 self.neighbours.contains(&target)
             } else {
-                is_neighbour(order, stencil.target_axes(target), access.offset)
+                let moved = self.moved.contains(&target);
+                let axes = stencil.target_axes(target);
+                is_neighbour(order, axes, access.offset, access.level, moved)
                     && self.written.contains(&target)
             };
             fits &= !conflict;
@@ -260,8 +385,14 @@ impl Group {
             let target = access.target;
             if access.write {
                 self.written.insert(target);
-            } else if is_neighbour(order, stencil.target_axes(target), access.offset) {
-                self.neighbours.insert(target);
+                if is_moved(&access) {
+                    self.moved.insert(target);
+                }
+            } else if !access.offset.is_vertical() || order == Order::Parallel {
+                let axes = stencil.target_axes(target);
+                if is_neighbour(order, axes, access.offset, access.level, true) {
+                    self.neighbours.insert(target);
+                }
             }
         });
         self.body.push(stmt);

@@ -85,6 +85,9 @@ fn is_carried(stencil: &Stencil, home: usize, id: FieldId) -> bool {
         let mut written = false;
         for statement in &section.body {
             let accesses = Accesses::of(statement);
+            if accesses.afar.contains(&Target::Field(id)) {
+                return false;
+            }
             for (target, offset) in &accesses.reads {
                 if *target != Target::Field(id) {
                     continue;

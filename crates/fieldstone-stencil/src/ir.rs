@@ -300,6 +300,8 @@ pub enum ExprKind {
     },
     /// The index of the point that is computed along an axis, counted from the first point of the domain.
     Position(Axis),
+    /// The number of points of the domain along an axis.
+    Size(Axis),
     /// One operand.
     Unary(UnaryOp, Box<Expr>),
     /// Two operands.

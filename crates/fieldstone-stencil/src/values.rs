@@ -46,6 +46,11 @@ fn stay_inside(stencil: &Stencil) -> Vec<bool> {
         let mut assigned = vec![false; stencil.temporaries.len()];
         for statement in &section.body {
             let accesses = Accesses::of(statement);
+            for target in &accesses.afar {
+                if let Target::Temp(id) = target {
+                    inside[id.0 as usize] = false;
+                }
+            }
             for (target, offset) in &accesses.reads {
                 if let Target::Temp(id) = target {
                     let id = id.0 as usize;

@@ -273,7 +273,7 @@ fn typed(node: &Expr) -> Result<(), VerifyError> {
         ExprKind::Access { subscript, .. } => (subscript.iter())
             .flat_map(|subscript| &subscript.operands)
             .try_for_each(|operand| expect(operand, DType::Int64, "an index")),
-        ExprKind::Position(_) => expect(node, DType::Int64, "an index"),
+        ExprKind::Position(_) | ExprKind::Size(_) => expect(node, DType::Int64, "an index"),
         ExprKind::Unary(op, a) => {
             same(&[a], dtype)?;
             let has_meaning = match op {

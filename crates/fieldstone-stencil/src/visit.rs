@@ -8,9 +8,10 @@ impl Expr {
     /// The operands, in order.
     pub fn operands(&self) -> impl Iterator<Item = &Expr> {
         let (fixed, rest): ([Option<&Expr>; 3], &[Expr]) = match &self.kind {
-            ExprKind::Literal(_) | ExprKind::Scalar(_) | ExprKind::Position(_) => {
-                ([None, None, None], &[])
-            }
+            ExprKind::Literal(_)
+            | ExprKind::Scalar(_)
+            | ExprKind::Position(_)
+            | ExprKind::Size(_) => ([None, None, None], &[]),
             ExprKind::Access { subscript, .. } => (
                 [None, None, None],
                 (subscript.as_deref()).map_or(&[], |subscript| &subscript.operands),
@@ -28,9 +29,10 @@ impl Expr {
     /// The operands, in order, to be changed.
     pub fn operands_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
         let (fixed, rest): ([Option<&mut Expr>; 3], &mut [Expr]) = match &mut self.kind {
-            ExprKind::Literal(_) | ExprKind::Scalar(_) | ExprKind::Position(_) => {
-                ([None, None, None], &mut [])
-            }
+            ExprKind::Literal(_)
+            | ExprKind::Scalar(_)
+            | ExprKind::Position(_)
+            | ExprKind::Size(_) => ([None, None, None], &mut []),
             ExprKind::Access { subscript, .. } => (
                 [None, None, None],
                 (subscript.as_deref_mut()).map_or(&mut [], |subscript| &mut subscript.operands),
@@ -76,6 +78,15 @@ impl Expr {
                 change(target);
             }
         });
+    }
+
+    /// Whether anything is read at a level that is computed, which may lie outside of its array.
+    pub fn computes_levels(&self) -> bool {
+        let mut found = false;
+        reads(self, &mut |access| {
+            found |= access.level != LevelIndex::Constant
+        });
+        found
     }
 
     /// How many expressions are inside of each other, itself included.
@@ -259,19 +270,34 @@ pub fn reads(expr: &Expr, visit: &mut dyn FnMut(Access)) {
 /// What a statement reads and writes, the statements inside it included.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Accesses {
-    /// Every read, in order of evaluation.
+    /// Every read, in order of evaluation. One at a level that is computed is two: at levels far below and far above.
     pub reads: Vec<(Target, Offset)>,
-    /// Every write, in order, with whether it happens under a condition.
+    /// Every write, in order, with whether it happens under a condition, or perhaps at another level.
     pub writes: Vec<(Target, bool)>,
+    /// What is accessed at levels that are computed, or written at another level.
+    pub afar: Vec<Target>,
 }
+
+/// Further than any constant offset along K reaches.
+const FAR: i32 = 1 << 24;
 
 impl Accesses {
     /// The accesses of one statement.
     pub fn of(statement: &Stmt) -> Accesses {
         let mut found = Accesses::default();
         accesses(std::slice::from_ref(statement), &mut |access| {
+            let [i, j, k] = access.offset.0;
+            let computed = access.level != LevelIndex::Constant;
+            let afar = computed || (access.write && k != 0);
+            if afar && !found.afar.contains(&access.target) {
+                found.afar.push(access.target);
+            }
             if access.write {
-                found.writes.push((access.target, access.conditional));
+                let partial = access.conditional || afar;
+                found.writes.push((access.target, partial));
+            } else if computed {
+                let levels = [-FAR, FAR].map(|k| (access.target, Offset([i, j, k])));
+                found.reads.extend(levels);
             } else {
                 found.reads.push((access.target, access.offset));
             }

@@ -175,6 +175,80 @@ impl Array {
         Ok(())
     }
 
+    /// Reads each point of a region at a level of its own, after checking that it lies inside and was written.
+    pub(super) fn gather_levels<T: Value>(
+        &self,
+        region: &Region,
+        levels: &[i64],
+        elements: Option<&[Element]>,
+        access: &Access,
+        active: Option<&[bool]>,
+        values: &mut [T],
+    ) -> Result<(), RunError> {
+        for (point, index) in self.at_levels(region, levels, active).enumerate() {
+            let Some(index) = index else { continue };
+            if !self.contains(index) {
+                return Err(access.out_of_bounds(index, self.covered()));
+            }
+            let element = elements.map_or(Element::default(), |elements| elements[point]);
+            if let Some(own) = &self.own
+                && !own.written[self.position(index, element)]
+            {
+                return Err(access.unwritten(index));
+            }
+            // SAFETY: the point and the element were checked to lie inside of the array.
+            values[point] = unsafe { T::read(self.address(index).wrapping_offset(element.bytes)) };
+        }
+        Ok(())
+    }
+
+    /// Writes each point of a region at a level of its own, after checking that it lies inside.
+    pub(super) fn scatter_levels<T: Value>(
+        &mut self,
+        region: &Region,
+        levels: &[i64],
+        elements: Option<&[Element]>,
+        access: &Access,
+        active: Option<&[bool]>,
+        values: &[T],
+    ) -> Result<(), RunError> {
+        let points: Vec<_> = self.at_levels(region, levels, active).collect();
+        for (point, (index, value)) in points.into_iter().zip(values).enumerate() {
+            let Some(index) = index else { continue };
+            if !self.contains(index) {
+                return Err(access.outside(index, self.covered()));
+            }
+            // SAFETY: the point and the element were checked to lie inside of the array.
+            let element = elements.map_or(Element::default(), |elements| elements[point]);
+            unsafe { T::write(self.address(index).wrapping_offset(element.bytes), *value) };
+            let position = self.position(index, element);
+            if let Some(own) = &mut self.own {
+                own.written[position] = true;
+            }
+        }
+        Ok(())
+    }
+
+    fn contains(&self, index: [i64; 3]) -> bool {
+        (self.axes.iter())
+            .map(|axis| axis.index())
+            .all(|n| (self.start[n]..self.end[n]).contains(&index[n]))
+    }
+
+    /// The points of a region at levels of their own, `None` where they are not active.
+    fn at_levels(
+        &self,
+        region: &Region,
+        levels: &[i64],
+        active: Option<&[bool]>,
+    ) -> impl Iterator<Item = Option<[i64; 3]>> {
+        let points = region.points().zip(levels).enumerate();
+        points.map(move |(point, ([i, j, _], level))| {
+            let is_active = active.is_none_or(|active| active[point]);
+            is_active.then_some([i, j, *level])
+        })
+    }
+
     /// Writes a region that was checked to lie inside, where `active`.
     pub(super) fn scatter<T: Value>(
         &mut self,

@@ -1,7 +1,8 @@
 //! Expressions as closures over the points of a block.
 
+use fieldstone_stencil::Offset;
 use fieldstone_stencil::ir::{
-    BinaryOp, Builtin, CompareOp, Expr, ExprKind, Stencil, Target, UnaryOp,
+    BinaryOp, Builtin, CompareOp, Expr, ExprKind, LevelIndex, Stencil, Subscript, Target, UnaryOp,
 };
 
 use super::array::Array;
@@ -20,8 +21,52 @@ pub(super) struct State {
     pub(super) scalars: Vec<u64>,
     /// Whether a NaN that is assigned is an error.
     pub(super) checks_nan: bool,
-    /// Points along each axis.
+    /// Points of the domain along I, J, K.
     pub(super) domain: [usize; 3],
+}
+
+/// The level of an access, where it is computed.
+pub(super) struct Level {
+    value: Values<i64>,
+    absolute: bool,
+}
+
+impl Level {
+    pub(super) fn of(
+        subscript: Option<&Subscript>,
+        stencil: &Stencil,
+    ) -> Result<Option<Level>, RunError> {
+        let Some((subscript, level)) = subscript.and_then(|s| Some((s, s.level()?))) else {
+            return Ok(None);
+        };
+        Ok(Some(Level {
+            value: values(level, stencil)?,
+            absolute: subscript.level == LevelIndex::Absolute,
+        }))
+    }
+
+    /// The level at each point of a region that is `offset` away from the points that are computed.
+    pub(super) fn evaluate(
+        &self,
+        state: &State,
+        region: &Region,
+        offset: Offset,
+        active: Option<&[bool]>,
+    ) -> Result<Vec<i64>, RunError> {
+        let [i, j, k] = offset.0;
+        let mut levels = vec![0; region.len()];
+        (self.value)(
+            state,
+            &region.shifted(Offset([-i, -j, -k])),
+            active,
+            &mut levels,
+        )?;
+        for (level, [_, _, here]) in levels.iter_mut().zip(region.points()) {
+            let from = if self.absolute { k.into() } else { here };
+            *level = level.saturating_add(from);
+        }
+        Ok(levels)
+    }
 }
 
 impl State {
@@ -67,7 +112,22 @@ pub(super) fn values<T: Element>(expr: &Expr, stencil: &Stencil) -> Result<Value
                 Ok(())
             })
         }
-        ExprKind::Position(_) => return Err(supported("index")),
+        ExprKind::Position(axis) => {
+            let axis = axis.index();
+            Box::new(move |_, region, _, values| {
+                for (value, point) in values.iter_mut().zip(region.points()) {
+                    *value = T::narrow(Wide::Integer(point[axis].into()));
+                }
+                Ok(())
+            })
+        }
+        ExprKind::Size(axis) => {
+            let axis = axis.index();
+            Box::new(move |state, _, _, values| {
+                values.fill(T::narrow(Wide::Integer(state.domain[axis] as i128)));
+                Ok(())
+            })
+        }
         ExprKind::Access {
             target,
             offset,
@@ -75,6 +135,16 @@ pub(super) fn values<T: Element>(expr: &Expr, stencil: &Stencil) -> Result<Value
         } => {
             let (access, offset) = (Access::new(stencil, *target, expr.span), *offset);
             let indices = Indices::new(subscript.as_deref(), stencil)?;
+            if let Some(level) = Level::of(subscript.as_deref(), stencil)? {
+                return Ok(Box::new(move |state, region, active, values| {
+                    let (here, region) = (region, region.shifted(offset));
+                    let levels = level.evaluate(state, &region, offset, active)?;
+                    let array = state.array(access.target);
+                    let elements = indices.locate(state, here, active, array, &access)?;
+                    let elements = elements.as_deref();
+                    array.gather_levels(&region, &levels, elements, &access, active, values)
+                }));
+            }
             Box::new(move |state, region, active, values| {
                 let array = state.array(access.target);
                 let elements = indices.locate(state, region, active, array, &access)?;
@@ -93,6 +163,19 @@ pub(super) fn values<T: Element>(expr: &Expr, stencil: &Stencil) -> Result<Value
                 return values.ok_or_else(|| supported("'**'"));
             }
             let zip = T::binary(*operation).ok_or_else(|| supported(binary_name(*operation)))?;
+            let wanted = match operation {
+                BinaryOp::And => Some(true),
+                BinaryOp::Or => Some(false),
+                _ => None,
+            };
+            if let Some(wanted) = wanted.filter(|_| right.computes_levels()) {
+                return Ok(decided(
+                    zip,
+                    wanted,
+                    values(left, stencil)?,
+                    values(right, stencil)?,
+                ));
+            }
             zipped(zip, values(left, stencil)?, values(right, stencil)?)
         }
         ExprKind::Compare(operation, left, right) => dispatch!(left.dtype(), U => {
@@ -102,6 +185,7 @@ pub(super) fn values<T: Element>(expr: &Expr, stencil: &Stencil) -> Result<Value
             values(condition, stencil)?,
             values(then, stencil)?,
             values(orelse, stencil)?,
+            then.computes_levels() || orelse.computes_levels(),
         ),
         ExprKind::Call(builtin, operands) => call(*builtin, operands, stencil)
             .transpose()
@@ -198,13 +282,55 @@ fn compared<T: Element, U: Element>(
     })
 }
 
-fn selected<T: Element>(condition: Values<bool>, then: Values<T>, orelse: Values<T>) -> Values<T> {
+/// `and` and `or` whose right side may only be evaluated where the left side does not decide.
+fn decided<T: Element>(zip: Zip<T>, wanted: bool, left: Values<T>, right: Values<T>) -> Values<T> {
+    Box::new(move |state, region, active, values| {
+        left(state, region, active, values)?;
+        let open = values
+            .iter()
+            .map(|value| (*value != T::default()) == wanted);
+        let open = within(active, open);
+        let mut others = vec![T::default(); values.len()];
+        right(state, region, Some(&open), &mut others)?;
+        for (other, open) in others.iter_mut().zip(&open) {
+            if !open {
+                *other = T::narrow(Wide::Integer(i128::from(!wanted)));
+            }
+        }
+        zip(values, &others);
+        Ok(())
+    })
+}
+
+/// Active points at which something holds as well.
+fn within(active: Option<&[bool]>, holds: impl Iterator<Item = bool>) -> Vec<bool> {
+    let is_active = |point: usize| active.is_none_or(|active| active[point]);
+    (holds.enumerate())
+        .map(|(point, holds)| holds && is_active(point))
+        .collect()
+}
+
+/// A value where a condition holds, another elsewhere; each evaluated only where it is wanted if it is `partial`.
+fn selected<T: Element>(
+    condition: Values<bool>,
+    then: Values<T>,
+    orelse: Values<T>,
+    partial: bool,
+) -> Values<T> {
     Box::new(move |state, region, active, values| {
         let mut holds = vec![false; values.len()];
         let mut others = vec![T::default(); values.len()];
         condition(state, region, active, &mut holds)?;
-        then(state, region, active, values)?;
-        orelse(state, region, active, &mut others)?;
+        let masks = partial.then(|| {
+            let fails = holds.iter().map(|holds| !holds);
+            (within(active, holds.iter().copied()), within(active, fails))
+        });
+        let (first, second) = match &masks {
+            Some((first, second)) => (Some(first.as_slice()), Some(second.as_slice())),
+            None => (active, active),
+        };
+        then(state, region, first, values)?;
+        orelse(state, region, second, &mut others)?;
         for (value, (holds, other)) in values.iter_mut().zip(holds.into_iter().zip(others)) {
             if !holds {
                 *value = other;

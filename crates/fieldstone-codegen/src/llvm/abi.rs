@@ -31,7 +31,10 @@ impl Words {
     pub const FIRST_LEVEL: usize = 11;
     /// Whether results are stored past the caches: 0 or 1.
     pub const STREAM: usize = 12;
-    const FIELDS: usize = 13;
+    /// Address of the word to which a kernel writes the number of an access, counted from one, that was at a level outside of
+    /// its array.
+    pub const OUTSIDE: usize = 13;
+    const FIELDS: usize = 14;
     /// Words of a field: address of the first point of the domain, strides along I, J, K.
     const FIELD: usize = 4;
 
@@ -68,9 +71,14 @@ impl Words {
         self.field(self.fields + self.array_count) + index
     }
 
+    /// The first of two words: the first level that a field's array has, and one past the last; 0 is the domain's first.
+    pub fn levels(&self, field: usize) -> usize {
+        self.scalar(self.scalars) + 2 * field
+    }
+
     /// How many words there are.
     pub fn len(&self) -> usize {
-        self.scalar(self.scalars)
+        self.levels(self.fields)
     }
 
     /// Never: the domain is always there.

@@ -50,6 +50,12 @@ impl Arithmetic<'_> {
         self.b.call(&kind, &function, &arguments)
     }
 
+    /// An `i64` within two bounds.
+    pub fn clamp(&mut self, value: &str, first: &str, last: &str) -> String {
+        let value = self.intrinsic("smin", DType::Int64, &[value, last]);
+        self.intrinsic("smax", DType::Int64, &[&value, first])
+    }
+
     pub fn select(&mut self, condition: &str, dtype: DType, a: &str, b: &str) -> String {
         let (mask, kind) = (self.lanes.of("i1"), self.lanes.value(dtype));
         self.b.value(format_args!(

@@ -117,6 +117,46 @@ impl Builder {
         self.start(format!("{name}.exit"));
     }
 
+    /// Begins `while (…) {…}` with values that change from round to round, each with its type; returns the loop's name and
+    /// those of the values. What follows is evaluated before each round.
+    pub fn begin_repeat(&mut self, values: &[(String, String)]) -> (String, Vec<String>) {
+        let name = self.fresh("while.");
+        let before = self.block.clone();
+        self.effect(format_args!("br label %{name}.head"));
+        self.start(format!("{name}.head"));
+        let names = values.iter().enumerate().map(|(n, (kind, first))| {
+            let value = format!("%{name}.{n}");
+            self.effect(format_args!(
+                "{value} = phi {kind} [ {first}, %{before} ], [ {value}.next, %{name}.latch ]"
+            ));
+            value
+        });
+        let names = names.collect();
+        (name, names)
+    }
+
+    /// What follows is the body, which runs as long as a condition holds.
+    pub fn repeat_while(&mut self, name: &str, condition: &str) {
+        self.effect(format_args!(
+            "br i1 {condition}, label %{name}.body, label %{name}.exit"
+        ));
+        self.start(format!("{name}.body"));
+    }
+
+    /// Ends the body; the values for the next round are in the order of those of [`Builder::begin_repeat`].
+    pub fn end_repeat(&mut self, name: &str, values: &[(String, String)]) {
+        self.effect(format_args!("br label %{name}.latch"));
+        self.start(format!("{name}.latch"));
+        for (n, (kind, value)) in values.iter().enumerate() {
+            // No operation; it gives the value the name that the head knows.
+            self.effect(format_args!(
+                "%{name}.{n}.next = bitcast {kind} {value} to {kind}"
+            ));
+        }
+        self.effect(format_args!("br label %{name}.head"));
+        self.start(format!("{name}.exit"));
+    }
+
     /// `if (condition) body()`.
     pub fn when(&mut self, condition: &str, body: impl FnOnce(&mut Builder)) {
         let name = self.fresh("when.");

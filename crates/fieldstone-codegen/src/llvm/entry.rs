@@ -1,12 +1,13 @@
 //! What a kernel is made from, and what it reads from its words on entry.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 use fieldstone_stencil::ir::{Expr, ExprKind, ScalarId, Stmt, Target as Written};
 use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::{Placement, Roles, Schedule};
 use fieldstone_stencil::visit::Accesses;
-use fieldstone_stencil::{Axis, DType};
+use fieldstone_stencil::{Axis, DType, Span};
 
 use crate::tile::Scratch;
 
@@ -22,6 +23,8 @@ pub(super) struct Context<'a> {
     pub layout: &'a Layout,
     pub target: &'a Target,
     pub scratch: &'a Scratch,
+    /// Accesses whose levels are computed, in all kernels so far.
+    pub computed: &'a RefCell<Vec<(Written, Span)>>,
 }
 
 impl Context<'_> {
@@ -46,6 +49,10 @@ pub(super) struct Entry {
     pub arrays: HashMap<Written, Array>,
     /// Names of scalar parameters in registers; a boolean is an `i1`.
     pub scalars: HashMap<ScalarId, String>,
+    /// The first level of each array whose levels are computed, and one past the last.
+    pub array_levels: HashMap<Written, (String, String)>,
+    /// Where to write the number of an access outside of its array.
+    pub outside: String,
     /// What may be stored past the caches, and the `i1` that says whether it is.
     pub streamed: HashSet<Written>,
     pub stream: String,
@@ -65,8 +72,10 @@ pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) ->
     let words = Words::new(&context.program.stencil, context.schedule);
     let mut used = Vec::new();
     let mut scalars = Vec::new();
+    let mut afar = Vec::new();
     for statement in loops.statements() {
         let accesses = Accesses::of(statement);
+        afar.extend(accesses.afar.iter().copied());
         used.extend(accesses.reads.iter().map(|(target, _)| *target));
         used.extend(accesses.written());
         scalars_of(statement, &mut scalars);
@@ -82,6 +91,8 @@ pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) ->
         count: three(b, Words::COUNT),
         arrays: HashMap::new(),
         scalars: HashMap::new(),
+        array_levels: HashMap::new(),
+        outside: String::new(),
         streamed: HashSet::new(),
         stream: String::from("false"),
     };
@@ -102,6 +113,20 @@ pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) ->
             };
             entry.arrays.insert(target, array);
         }
+    }
+    if !afar.is_empty() {
+        let address = word(b, Words::OUTSIDE);
+        entry.outside = b.value(format_args!("inttoptr i64 {address} to ptr"));
+    }
+    for target in afar {
+        let levels = match target {
+            Written::Field(id) => {
+                let first = words.levels(id.0 as usize);
+                (word(b, first), word(b, first + 1))
+            }
+            Written::Temp(_) => (entry.first_level.clone(), entry.domain[2].clone()),
+        };
+        entry.array_levels.insert(target, levels);
     }
     for id in scalars {
         entry.scalars.entry(id).or_insert_with(|| {

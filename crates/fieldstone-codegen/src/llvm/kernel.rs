@@ -31,6 +31,7 @@ impl<'a> Loops<'a> {
         for statement in self.statements() {
             let accesses = Accesses::of(statement);
             others.extend(accesses.reads.iter().map(|(target, _)| *target));
+            others.extend(accesses.afar.iter().copied());
             for (target, conditional) in accesses.writes {
                 let to = if conditional {
                     &mut others

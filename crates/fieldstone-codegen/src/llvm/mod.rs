@@ -10,6 +10,7 @@
 //! | `rows`, `columns` | the loops of the two kinds of nests, over `range`s of points |
 //! | `place` | addresses of what a row reads and writes |
 //! | `row` | the vector loop of one stage over one row |
+//! | `level` | accesses at levels that are computed |
 //! | `arithmetic` | one operation on vectors |
 
 pub mod abi;
@@ -18,18 +19,20 @@ mod builder;
 mod columns;
 mod entry;
 mod kernel;
+mod level;
 mod place;
 mod range;
 mod row;
 mod rows;
 mod types;
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use fieldstone_stencil::Axis;
 use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::{Nest, Placement, RowNest, Schedule};
+use fieldstone_stencil::{Axis, Span};
 
 pub use row::widest;
 
@@ -101,6 +104,8 @@ pub struct Module {
     pub text: String,
     /// One for each nest, several for a nest that runs level by level.
     pub kernels: Vec<Kernel>,
+    /// What is accessed at levels that are computed, and where; kernels number these accesses from one.
+    pub computed: Vec<(fieldstone_stencil::ir::Target, Span)>,
 }
 
 /// A function of a module.
@@ -134,8 +139,10 @@ pub fn emit(program: &Program, schedule: &Schedule, layout: &Layout, target: &Ta
     let mut module = Module {
         text: String::new(),
         kernels: Vec::new(),
+        computed: Vec::new(),
     };
     let mut declarations = BTreeSet::new();
+    let computed = RefCell::new(Vec::new());
     let mut add = |nest: kernel::Loops<'_>, scratch: Scratch| {
         let name = format!("fieldstone_kernel_{}", module.kernels.len());
         let context = entry::Context {
@@ -144,6 +151,7 @@ pub fn emit(program: &Program, schedule: &Schedule, layout: &Layout, target: &Ta
             layout,
             target,
             scratch: &scratch,
+            computed: &computed,
         };
         let (text, declared) = kernel::function(&name, &context, nest);
         module.text.push_str(&text);
@@ -177,6 +185,7 @@ pub fn emit(program: &Program, schedule: &Schedule, layout: &Layout, target: &Ta
             }
         }
     }
+    module.computed = computed.into_inner();
     for declaration in declarations {
         let _ = writeln!(module.text, "{declaration}");
     }

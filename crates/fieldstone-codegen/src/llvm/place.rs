@@ -88,6 +88,32 @@ pub(super) fn row_pointer(
     strided_pointer(context, entry, b, row, target, offset)
 }
 
+/// Where `target` lies for the points of a row at the first level of the domain, and bytes from one level to the next.
+pub(super) fn level_pointer(
+    context: &Context<'_>,
+    entry: &Entry,
+    b: &mut Builder,
+    row: &Row,
+    target: Target,
+    offset: Offset,
+) -> (RowPointer, String) {
+    let mut first = Row {
+        vector: row.vector,
+        index: row.index.clone(),
+        tile: row.tile.clone(),
+    };
+    first.index[2] = String::from("0");
+    let pointer = row_pointer(context, entry, b, &first, target, offset);
+    let pitch = match (&pointer.spacing, entry.arrays.get(&target)) {
+        (Spacing::Contiguous, _) if row.vector == Axis::K => {
+            dtype(context, target).size().to_string()
+        }
+        (_, Some(array)) => array.strides[2].clone(),
+        (_, None) => context.scratch.level_bytes.to_string(),
+    };
+    (pointer, pitch)
+}
+
 fn transposed_pointer(
     context: &Context<'_>,
     entry: &Entry,

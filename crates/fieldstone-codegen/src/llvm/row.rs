@@ -1,9 +1,11 @@
 //! The vector loop of one stage over one row.
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use fieldstone_stencil::ir::{BinaryOp, Expr, ExprKind, ScalarId, Stencil, Stmt, StmtKind, Target};
+use fieldstone_stencil::ir::{
+    BinaryOp, Expr, ExprKind, LevelIndex, ScalarId, Stencil, Stmt, StmtKind, Target,
+};
 use fieldstone_stencil::schedule::Stage;
 use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Area, Axis, DType, Offset};
@@ -13,13 +15,16 @@ use crate::power;
 use super::arithmetic::Arithmetic;
 use super::builder::Builder;
 use super::entry::{Context, Entry};
+use super::level;
 use super::place::{self, Row, RowPointer, Spacing};
 use super::range::{bound, in_area};
 use super::types::{self, Lanes};
 
 /// What is computed once for a row.
-struct Preheader {
+pub(super) struct Preheader {
     pointers: HashMap<(Target, Offset), RowPointer>,
+    /// Rows at the first level of the domain, and bytes from one level to the next, of accesses whose level is computed.
+    pub(super) levels: HashMap<(Target, Offset), (RowPointer, String)>,
     /// Values that are the same for the whole row.
     uniforms: HashMap<(Target, Offset), String>,
 }
@@ -35,6 +40,7 @@ pub(super) fn stage(
 ) {
     let width = width(context, stage);
     let preheader = preheader(context, entry, b, stage, row);
+    let through = level::written_through(&stage.statements);
     let length = b.sub(&range.1, &range.0);
     let length = b.max(&length, "0");
     let whole = b.value(format_args!("and i64 {length}, -{width}"));
@@ -47,8 +53,10 @@ pub(super) fn stage(
             lanes,
             row,
             preheader: &preheader,
+            through: &through,
             first,
             mask,
+            guard: None,
             stream,
             values: HashMap::new(),
             changed: Vec::new(),
@@ -111,8 +119,11 @@ fn streaming(
     let mut stream = None;
     for statement in &stage.statements {
         for target in Accesses::of(statement).written() {
+            if !entry.streamed.contains(&target) {
+                continue;
+            }
             let pointer = &preheader.pointers[&(target, Offset::ZERO)];
-            if !entry.streamed.contains(&target) || pointer.spacing != Spacing::Contiguous {
+            if pointer.spacing != Spacing::Contiguous {
                 continue;
             }
             let size = place::dtype(context, target).size();
@@ -138,9 +149,11 @@ pub fn widest(stencil: &Stencil, stage: &Stage) -> usize {
     let size = Cell::new(1);
     let note = |dtype: DType| size.set(size.get().max(dtype.size()));
     for statement in &stage.statements {
-        visit(statement, &mut |expr| note(expr.dtype()), &mut |target| {
-            note(stencil.target_dtype(target))
-        });
+        visit(
+            statement,
+            &mut |expr| note(expr.dtype()),
+            &mut |target, _, _| note(stencil.target_dtype(target)),
+        );
     }
     size.get()
 }
@@ -149,14 +162,20 @@ pub fn widest(stencil: &Stencil, stage: &Stage) -> usize {
 fn visit<'s>(
     statement: &'s Stmt,
     expression: &mut impl FnMut(&'s Expr),
-    written: &mut impl FnMut(Target),
+    written: &mut impl FnMut(Target, Offset, LevelIndex),
 ) {
     statement.walk(&mut |statement| {
         statement
             .expressions()
             .for_each(|expr| expr.walk(&mut *expression));
-        if let StmtKind::Assign { target, .. } = &statement.kind {
-            written(*target);
+        if let StmtKind::Assign {
+            target,
+            offset,
+            subscript,
+            ..
+        } = &statement.kind
+        {
+            written(*target, *offset, level::of(subscript.as_deref()));
         }
     });
 }
@@ -178,20 +197,33 @@ fn preheader(
     for statement in &stage.statements {
         let mut written = Vec::new();
         let mut read = |expr: &Expr| {
-            if let ExprKind::Access { target, offset, .. } = expr.kind {
-                needed.push((target, across(offset, row.vector)));
+            if let ExprKind::Access {
+                target,
+                offset,
+                subscript,
+            } = &expr.kind
+            {
+                needed.push((*target, *offset, level::of(subscript.as_deref())));
             }
         };
-        visit(statement, &mut read, &mut |target| {
-            written.push((target, Offset::ZERO))
+        visit(statement, &mut read, &mut |target, offset, level| {
+            written.push((target, offset, level))
         });
         needed.extend(written);
     }
     let mut preheader = Preheader {
         pointers: HashMap::new(),
+        levels: HashMap::new(),
         uniforms: HashMap::new(),
     };
-    for key in needed {
+    for (target, offset, level) in needed {
+        if level != LevelIndex::Constant {
+            let key = (target, level::base(offset, row.vector));
+            (preheader.levels.entry(key))
+                .or_insert_with(|| place::level_pointer(context, entry, b, row, target, key.1));
+            continue;
+        }
+        let key = (target, across(offset, row.vector));
         if preheader.pointers.contains_key(&key) {
             continue;
         }
@@ -205,7 +237,7 @@ fn preheader(
     preheader
 }
 
-fn load_scalar(b: &mut Builder, dtype: DType, pointer: &str) -> String {
+pub(super) fn load_scalar(b: &mut Builder, dtype: DType, pointer: &str) -> String {
     let (kind, align) = (types::memory(dtype), dtype.size());
     let value = b.value(format_args!("load {kind}, ptr {pointer}, align {align}"));
     from_memory(b, Lanes { width: 1 }, dtype, value)
@@ -219,7 +251,7 @@ fn from_memory(b: &mut Builder, lanes: Lanes, dtype: DType, value: String) -> St
     b.value(format_args!("icmp ne {kind} {value}, {zero}"))
 }
 
-fn splat(b: &mut Builder, lanes: Lanes, element: &str, value: &str) -> String {
+pub(super) fn splat(b: &mut Builder, lanes: Lanes, element: &str, value: &str) -> String {
     if lanes.width == 1 {
         return value.to_string();
     }
@@ -234,7 +266,7 @@ fn splat(b: &mut Builder, lanes: Lanes, element: &str, value: &str) -> String {
 }
 
 /// `first`, `first + 1`, …, as `i64`.
-fn lane_indices(b: &mut Builder, lanes: Lanes, first: &str) -> String {
+pub(super) fn lane_indices(b: &mut Builder, lanes: Lanes, first: &str) -> String {
     if lanes.width == 1 {
         return first.to_string();
     }
@@ -245,27 +277,31 @@ fn lane_indices(b: &mut Builder, lanes: Lanes, first: &str) -> String {
 }
 
 /// The statements of a stage on one vector of points.
-struct Body<'a, 'b> {
-    context: &'a Context<'a>,
-    entry: &'a Entry,
-    b: &'b mut Builder,
-    lanes: Lanes,
-    row: &'a Row,
-    preheader: &'a Preheader,
+pub(super) struct Body<'a, 'b> {
+    pub(super) context: &'a Context<'a>,
+    pub(super) entry: &'a Entry,
+    pub(super) b: &'b mut Builder,
+    pub(super) lanes: Lanes,
+    pub(super) row: &'a Row,
+    pub(super) preheader: &'a Preheader,
+    /// Targets that are read from and written to memory at once.
+    through: &'a HashSet<Target>,
     /// Index of the first lane along the row.
-    first: &'a str,
+    pub(super) first: &'a str,
     /// Lanes inside the row, `None` where all are.
-    mask: Option<String>,
+    pub(super) mask: Option<String>,
+    /// Lanes at which the value counts that is computed, `None` where all do.
+    pub(super) guard: Option<String>,
     /// Whether to store past the caches what may be.
     stream: bool,
     /// What is known of targets at offsets.
     values: HashMap<(Target, Offset), String>,
-    /// Targets whose value must be stored.
-    changed: Vec<Target>,
+    /// Targets whose value must be stored, with the offset at which.
+    changed: Vec<(Target, Offset)>,
 }
 
 impl Body<'_, '_> {
-    fn arithmetic(&mut self) -> Arithmetic<'_> {
+    pub(super) fn arithmetic(&mut self) -> Arithmetic<'_> {
         Arithmetic {
             b: self.b,
             lanes: self.lanes,
@@ -279,12 +315,28 @@ impl Body<'_, '_> {
     }
 
     fn statement(&mut self, statement: &Stmt, condition: Option<&str>) {
+        self.guard = condition.map(str::to_owned);
         match &statement.kind {
-            StmtKind::Assign { target, value, .. } => {
+            StmtKind::Assign {
+                target,
+                target_span,
+                offset,
+                subscript,
+                value,
+            } => {
                 let value = self.expression(value);
-                self.assign(*target, value, condition);
+                match subscript.as_deref() {
+                    Some(subscript) if subscript.level != LevelIndex::Constant => {
+                        let place = (*target, *target_span);
+                        self.write_level(place, *offset, subscript, value, condition);
+                    }
+                    _ => self.assign(*target, *offset, value, condition),
+                }
             }
-            StmtKind::While { .. } => unreachable!("no program has loops yet"),
+            StmtKind::While {
+                condition: test,
+                body,
+            } => self.repeat(test, body, condition),
             StmtKind::Region { area, body } => {
                 let inside = self.inside(*area);
                 let condition = match inside {
@@ -347,6 +399,54 @@ impl Body<'_, '_> {
         inside
     }
 
+    /// Rounds over the lanes that are still active, until none is.
+    fn repeat(&mut self, test: &Expr, body: &[Stmt], condition: Option<&str>) {
+        let mut written = Vec::new();
+        for statement in body {
+            visit(statement, &mut |_| {}, &mut |target, offset, level| {
+                let key = (target, offset);
+                let in_memory = self.through.contains(&target) || level != LevelIndex::Constant;
+                if !in_memory && !written.contains(&key) {
+                    written.push(key);
+                }
+            });
+        }
+        let active = match (condition.map(str::to_owned), self.mask.clone()) {
+            (Some(condition), Some(mask)) => self.arithmetic().and(&condition, &mask),
+            (condition, mask) => condition
+                .or(mask)
+                .unwrap_or_else(|| self.lanes.constant(DType::Bool, "true")),
+        };
+        let mut values = vec![(self.lanes.of("i1"), active)];
+        for (target, offset) in &written {
+            let kind = self.lanes.value(place::dtype(self.context, *target));
+            values.push((kind, self.read(*target, *offset)));
+        }
+        let (name, names) = self.b.begin_repeat(&values);
+        for (key, name) in written.iter().zip(&names[1..]) {
+            self.values.insert(*key, name.clone());
+        }
+        let known = self.values.clone();
+        self.guard = Some(names[0].clone());
+        let holds = self.expression(test);
+        let active = self.arithmetic().and(&names[0], &holds);
+        let any = self.any(self.lanes, &active);
+        self.b.repeat_while(&name, &any);
+        self.statements(body, Some(&active));
+        values[0].1 = active;
+        for ((_, value), key) in values[1..].iter_mut().zip(&written) {
+            value.clone_from(&self.values[key]);
+        }
+        self.b.end_repeat(&name, &values);
+        // What was loaded inside of the loop is not known behind it.
+        self.values = known;
+        for key in written {
+            if !self.changed.contains(&key) {
+                self.changed.push(key);
+            }
+        }
+    }
+
     fn both(&mut self, condition: Option<&str>, test: &str) -> String {
         match condition {
             None => test.to_string(),
@@ -354,28 +454,93 @@ impl Body<'_, '_> {
         }
     }
 
-    fn assign(&mut self, target: Target, value: String, condition: Option<&str>) {
+    fn assign(&mut self, target: Target, offset: Offset, value: String, condition: Option<&str>) {
+        if self.through.contains(&target) {
+            self.masked(condition, |body| body.store_value(target, offset, value));
+            return;
+        }
         let value = match condition {
             None => value,
             Some(condition) => {
-                let old = self.read(target, Offset::ZERO);
+                let old = self.read(target, offset);
                 let dtype = place::dtype(self.context, target);
                 self.arithmetic().select(condition, dtype, &value, &old)
             }
         };
-        self.values.insert((target, Offset::ZERO), value);
-        if !self.changed.contains(&target) {
-            self.changed.push(target);
+        let key = (target, offset);
+        self.values.insert(key, value);
+        if !self.changed.contains(&key) {
+            self.changed.push(key);
         }
     }
 
-    fn expression(&mut self, expr: &Expr) -> String {
+    /// Stores what `store` does only where a condition holds.
+    pub(super) fn masked(&mut self, condition: Option<&str>, store: impl FnOnce(&mut Self)) {
+        let mask = self.mask.clone();
+        if let Some(condition) = condition {
+            self.mask = Some(match &mask {
+                None => condition.to_owned(),
+                Some(mask) => self.arithmetic().and(mask, condition),
+            });
+        }
+        store(self);
+        self.mask = mask;
+    }
+
+    /// Evaluates where a condition holds, too.
+    fn where_also(&mut self, condition: &str, expr: &Expr) -> String {
+        let outer = self.guard.clone();
+        let holds = self.both(outer.as_deref(), condition);
+        self.guard = Some(holds);
+        let value = self.expression(expr);
+        self.guard = outer;
+        value
+    }
+
+    pub(super) fn expression(&mut self, expr: &Expr) -> String {
         let dtype = expr.dtype();
         match &expr.kind {
             ExprKind::Literal(literal) => self.arithmetic().literal(*literal, dtype),
             ExprKind::Scalar(id) => self.scalar(*id, dtype),
+            ExprKind::Access {
+                target,
+                offset,
+                subscript: Some(subscript),
+            } if subscript.level != LevelIndex::Constant => {
+                self.read_level(*target, *offset, subscript, expr.span)
+            }
             ExprKind::Access { target, offset, .. } => self.read(*target, *offset),
-            ExprKind::Position(_) => unreachable!("no program has positions yet"),
+            ExprKind::Position(axis) if *axis == self.row.vector => {
+                lane_indices(self.b, self.lanes, self.first)
+            }
+            ExprKind::Position(axis) => {
+                let index = &self.row.index[axis.index()];
+                splat(self.b, self.lanes, "i64", index)
+            }
+            ExprKind::Size(axis) => {
+                let points = &self.entry.domain[axis.index()];
+                splat(self.b, self.lanes, "i64", points)
+            }
+            ExprKind::Binary(op @ (BinaryOp::And | BinaryOp::Or), left, right)
+                if right.computes_levels() =>
+            {
+                let left = self.expression(left);
+                let open = match op {
+                    BinaryOp::And => left.clone(),
+                    _ => self.arithmetic().not(&left),
+                };
+                let right = self.where_also(&open, right);
+                self.arithmetic().binary(*op, dtype, &left, &right)
+            }
+            ExprKind::Select(condition, left, right)
+                if left.computes_levels() || right.computes_levels() =>
+            {
+                let condition = self.expression(condition);
+                let a = self.where_also(&condition, left);
+                let fails = self.arithmetic().not(&condition);
+                let b = self.where_also(&fails, right);
+                self.arithmetic().select(&condition, dtype, &a, &b)
+            }
             ExprKind::Cast(operand) => {
                 let value = self.expression(operand);
                 self.arithmetic().cast(operand.dtype(), dtype, &value)
@@ -432,7 +597,9 @@ impl Body<'_, '_> {
     }
 
     fn read(&mut self, target: Target, offset: Offset) -> String {
-        if let Some(value) = self.values.get(&(target, offset)) {
+        if let Some(value) = self.values.get(&(target, offset))
+            && !self.through.contains(&target)
+        {
             return value.clone();
         }
         let dtype = place::dtype(self.context, target);
@@ -460,14 +627,14 @@ impl Body<'_, '_> {
     }
 
     /// Address of the first lane, `ahead` points further along a contiguous row.
-    fn address(&mut self, row: &str, size: usize, ahead: i32) -> String {
+    pub(super) fn address(&mut self, row: &str, size: usize, ahead: i32) -> String {
         let bytes = self.b.mul(self.first, size);
         let address = self.b.offset(row, bytes);
         self.b.offset(&address, i64::from(ahead) * size as i64)
     }
 
     /// Addresses of all lanes, `ahead` points further along a strided row.
-    fn addresses(&mut self, row: &str, stride: &str, ahead: i32) -> String {
+    pub(super) fn addresses(&mut self, row: &str, stride: &str, ahead: i32) -> String {
         let first = self.b.add(self.first, ahead);
         if self.lanes.width == 1 {
             let bytes = self.b.mul(&first, stride);
@@ -483,7 +650,7 @@ impl Body<'_, '_> {
             .value(format_args!("getelementptr i8, ptr {row}, {kind} {bytes}"))
     }
 
-    fn load(&mut self, dtype: DType, address: &str) -> String {
+    pub(super) fn load(&mut self, dtype: DType, address: &str) -> String {
         let (kind, align) = (self.lanes.memory(dtype), dtype.size());
         let value = match self.mask.clone() {
             None => self
@@ -505,7 +672,7 @@ impl Body<'_, '_> {
         from_memory(self.b, self.lanes, dtype, value)
     }
 
-    fn gather(&mut self, dtype: DType, addresses: &str) -> String {
+    pub(super) fn gather(&mut self, dtype: DType, addresses: &str) -> String {
         if self.lanes.width == 1 {
             return load_scalar(self.b, dtype, addresses);
         }
@@ -537,32 +704,36 @@ impl Body<'_, '_> {
     }
 
     fn store_changes(&mut self) {
-        for target in std::mem::take(&mut self.changed) {
-            let pointer = self.pointer(target, Offset::ZERO);
-            let dtype = place::dtype(self.context, target);
-            let value = self.values[&(target, Offset::ZERO)].clone();
-            match &pointer.spacing {
-                Spacing::Register => {}
-                Spacing::Uniform => unreachable!("rows run along an axis of what they write"),
-                Spacing::Contiguous => {
-                    let value = self.in_memory(dtype, value);
-                    let address = self.address(&pointer.pointer, dtype.size(), 0);
-                    if self.stream && self.entry.streamed.contains(&target) {
-                        self.store_past_caches(dtype, &value, &address);
-                    } else {
-                        self.store(dtype, &value, &address);
-                    }
+        for (target, offset) in std::mem::take(&mut self.changed) {
+            let value = self.values[&(target, offset)].clone();
+            self.store_value(target, offset, value);
+        }
+    }
+
+    fn store_value(&mut self, target: Target, offset: Offset, value: String) {
+        let pointer = self.pointer(target, offset);
+        let dtype = place::dtype(self.context, target);
+        match &pointer.spacing {
+            Spacing::Register => {}
+            Spacing::Uniform => unreachable!("rows run along an axis of what they write"),
+            Spacing::Contiguous => {
+                let value = self.in_memory(dtype, value);
+                let address = self.address(&pointer.pointer, dtype.size(), 0);
+                if self.stream && self.entry.streamed.contains(&target) {
+                    self.store_past_caches(dtype, &value, &address);
+                } else {
+                    self.store(dtype, &value, &address);
                 }
-                Spacing::Strided(stride) => {
-                    let value = self.in_memory(dtype, value);
-                    let addresses = self.addresses(&pointer.pointer, stride, 0);
-                    self.scatter(dtype, &value, &addresses);
-                }
+            }
+            Spacing::Strided(stride) => {
+                let value = self.in_memory(dtype, value);
+                let addresses = self.addresses(&pointer.pointer, stride, 0);
+                self.scatter(dtype, &value, &addresses);
             }
         }
     }
 
-    fn in_memory(&mut self, dtype: DType, value: String) -> String {
+    pub(super) fn in_memory(&mut self, dtype: DType, value: String) -> String {
         if dtype != DType::Bool {
             return value;
         }
@@ -570,7 +741,7 @@ impl Body<'_, '_> {
         self.b.value(format_args!("zext {from} {value} to {to}"))
     }
 
-    fn store(&mut self, dtype: DType, value: &str, address: &str) {
+    pub(super) fn store(&mut self, dtype: DType, value: &str, address: &str) {
         let (kind, align) = (self.lanes.memory(dtype), dtype.size());
         let Some(mask) = self.mask.clone() else {
             self.b.effect(format_args!(
@@ -578,6 +749,14 @@ impl Body<'_, '_> {
             ));
             return;
         };
+        if self.lanes.width == 1 {
+            self.b.when(&mask, |b| {
+                b.effect(format_args!(
+                    "store {kind} {value}, ptr {address}, align {align}"
+                ));
+            });
+            return;
+        }
         let function = format!("llvm.masked.store.{}.p0", self.memory_suffix(dtype));
         let (align, masks) = (align.to_string(), self.lanes.of("i1"));
         let arguments = [
@@ -596,7 +775,7 @@ impl Body<'_, '_> {
         ));
     }
 
-    fn scatter(&mut self, dtype: DType, value: &str, addresses: &str) {
+    pub(super) fn scatter(&mut self, dtype: DType, value: &str, addresses: &str) {
         if self.lanes.width == 1 {
             return self.store(dtype, value, addresses);
         }

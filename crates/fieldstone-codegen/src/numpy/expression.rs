@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use fieldstone_stencil::elements::constant;
 use fieldstone_stencil::ir::{
-    BinaryOp, Builtin, Expr, ExprKind, Literal, Stencil, Subscript, UnaryOp,
+    BinaryOp, Builtin, Expr, ExprKind, LevelIndex, Literal, Stencil, Subscript, Target, UnaryOp,
 };
-use fieldstone_stencil::{DType, Offset};
+use fieldstone_stencil::{DType, Offset, Span};
 
 use super::names::Names;
 use crate::power;
@@ -74,13 +74,16 @@ pub(super) struct Writer<'a> {
     stencil: &'a Stencil,
     pub(super) names: Names,
     functions: BTreeMap<usize, &'static str>,
+    /// The mask of the points at which what is written counts.
+    pub(super) mask: Option<String>,
 }
 
 /// Python functions by name, each after those it calls.
-const FUNCTIONS: [(&str, &str); 11] = [
+const FUNCTIONS: [(&str, &str); 12] = [
     ("_Field", include_str!("field.py")),
     ("_pick", include_str!("pick.py")),
     ("_put", include_str!("put.py")),
+    ("_level", include_str!("levels.py")),
     ("_reciprocal", include_str!("reciprocal.py")),
     ("_power", include_str!("power.py")),
     ("_integer_power", include_str!("integer_power.py")),
@@ -100,6 +103,7 @@ impl<'a> Writer<'a> {
             stencil,
             names,
             functions: BTreeMap::new(),
+            mask: None,
         };
         writer.require("_Field");
         writer
@@ -150,7 +154,30 @@ impl<'a> Writer<'a> {
             ExprKind::Scalar(id) => {
                 Piece::atom(self.names.of_parameter(&self.stencil.scalar(*id).name))
             }
-            ExprKind::Position(_) => unreachable!("no program has positions yet"),
+            ExprKind::Position(_) => {
+                let level = self.require("_level");
+                Piece::atom(format!("{level}(box)"))
+            }
+            ExprKind::Size(axis) => {
+                Piece::atom(format!("np.int64({})", ["ni", "nj", "nk"][axis.index()]))
+            }
+            ExprKind::Access {
+                target,
+                offset,
+                subscript: Some(subscript),
+            } if subscript.level != LevelIndex::Constant => {
+                let place = self.level_place(*target, *offset, subscript, expr.span);
+                let mask = self.where_it_counts();
+                let (place, what) = place;
+                let points = format!("_at({place}, {mask}, {what})");
+                Piece::atom(match self.element(Some(subscript)) {
+                    Element::Whole => points,
+                    Element::Constant(indices) => format!("{points}[..., {indices}]"),
+                    Element::Computed(indices) => {
+                        format!("{}({points}, {indices})", self.require("_pick"))
+                    }
+                })
+            }
             ExprKind::Access {
                 target,
                 offset,
@@ -179,6 +206,17 @@ impl<'a> Writer<'a> {
                     Binding::Sign,
                 )
             }
+            ExprKind::Binary(operation @ (BinaryOp::And | BinaryOp::Or), left, right)
+                if right.computes_levels() =>
+            {
+                let left = self.expression(left);
+                let (sign, open, binding) = match operation {
+                    BinaryOp::And => ("&", format!("({left})"), Binding::And),
+                    _ => ("|", format!("~({left})"), Binding::Or),
+                };
+                let right = self.where_also(&open, |writer| writer.expression(right));
+                Piece(format!("({left}) {sign} ({right})"), binding)
+            }
             ExprKind::Binary(operation, left, right) => self.binary(*operation, left, right),
             ExprKind::Compare(operation, left, right) => {
                 let sign = operation.symbol();
@@ -187,12 +225,70 @@ impl<'a> Writer<'a> {
                 let (left, right) = (left.at_least(Binding::Or), right.at_least(Binding::Or));
                 Piece(format!("{left} {sign} {right}"), Binding::Comparison)
             }
+            ExprKind::Select(condition, then, orelse)
+                if then.computes_levels() || orelse.computes_levels() =>
+            {
+                let test = self.expression(condition);
+                let then = self.where_also(&format!("({test})"), |writer| writer.expression(then));
+                let fails = format!("~({test})");
+                let orelse = self.where_also(&fails, |writer| writer.expression(orelse));
+                Piece::atom(format!("np.where({test}, {then}, {orelse})"))
+            }
             ExprKind::Select(condition, then, orelse) => {
                 self.call("np.where", &[condition, then, orelse])
             }
             ExprKind::Call(builtin, operands) => self.builtin(*builtin, operands),
             ExprKind::Cast(operand) => self.cast(operand, expr.dtype()),
         }
+    }
+
+    /// A target and a level for each point, and what to call it in an error.
+    pub(super) fn level_place(
+        &mut self,
+        target: Target,
+        offset: Offset,
+        subscript: &Subscript,
+        span: Span,
+    ) -> (String, String) {
+        self.require("_level");
+        let level = match subscript.level() {
+            Some(level) => self.piece(level).at_least(Binding::Sum),
+            None => String::new(),
+        };
+        let [i, j, k] = offset.0;
+        let at = match offset {
+            _ if offset.is_vertical() => "box".to_owned(),
+            _ => format!("box + ({i}, {j}, 0)"),
+        };
+        let from = match (subscript.level, k) {
+            (LevelIndex::Absolute, 0) => String::new(),
+            (LevelIndex::Absolute, k) => format!("np.int64({k}) + "),
+            (_, 0) => "_level(box) + ".to_owned(),
+            (_, k) => format!("_level(box) + np.int64({k}) + "),
+        };
+        let what = match self.stencil.sources.locate(span) {
+            Some((file, place)) => format!("{file}:{}: ", place.line),
+            None => String::new(),
+        };
+        let what = format!("{what}`{}`", self.stencil.source_name(target));
+        let name = self.names.of_target(target);
+        (format!("{name}, {at}, {from}{level}"), format!("{what:?}"))
+    }
+
+    pub(super) fn where_it_counts(&self) -> String {
+        self.mask.clone().unwrap_or_else(|| "True".to_owned())
+    }
+
+    /// Writes what counts only where a condition holds as well.
+    fn where_also<T>(&mut self, condition: &str, write: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = self.mask.clone();
+        self.mask = Some(match &outer {
+            None => condition.to_owned(),
+            Some(mask) => format!("({mask} & {condition})"),
+        });
+        let written = write(self);
+        self.mask = outer;
+        written
     }
 
     fn binary(&mut self, operation: BinaryOp, left: &Expr, right: &Expr) -> Piece {
@@ -330,7 +426,9 @@ pub(super) fn numpy_type(dtype: DType) -> String {
 /// Whether a value differs from point to point.
 pub(super) fn reads_fields(expr: &Expr) -> bool {
     let mut found = false;
-    expr.walk(|node| found |= matches!(node.kind, ExprKind::Access { .. }));
+    expr.walk(|node| {
+        found |= matches!(node.kind, ExprKind::Access { .. } | ExprKind::Position(_));
+    });
     found
 }
 

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fieldstone_stencil::ir::{Stencil, Target};
 
-/// What the text itself uses; masks are `mask1`, `then1`, `else1` and so on, boxes `whole1`.
-const RESERVED: [&str; 19] = [
-    "_Box", "_Field", "_pick", "_put", "abs", "box", "domain", "iter", "k", "math", "max", "min",
-    "ni", "nj", "nk", "np", "origins", "range", "reversed",
+/// What the text itself uses; masks are `mask1`, `then1`, `else1`, `while1` and so on, boxes `whole1`.
+const RESERVED: [&str; 23] = [
+    "_Box", "_Field", "_at", "_index", "_level", "_pick", "_put", "_put_at", "abs", "box",
+    "domain", "iter", "k", "math", "max", "min", "ni", "nj", "nk", "np", "origins", "range",
+    "reversed",
 ];
 
 /// The Python name of every field, scalar and temporary.
@@ -64,10 +65,13 @@ fn free_name(name: &str, taken: &mut BTreeSet<String>) -> String {
     let part = |c: char| if c.is_alphanumeric() { c } else { '_' };
     let mut free: String = name.chars().map(part).collect();
     let is_mask = |name: &str| {
-        ["mask", "then", "else", "whole"].into_iter().any(|mask| {
-            name.strip_prefix(mask)
-                .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
-        })
+        ["mask", "then", "else", "while", "whole"]
+            .into_iter()
+            .any(|mask| {
+                name.strip_prefix(mask).is_some_and(|rest| {
+                    !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit())
+                })
+            })
     };
     while taken.contains(&free) || is_mask(&free) {
         free.push('_');

@@ -102,7 +102,11 @@ impl<'py> Operand<'py> {
             let offset: isize = (0..3).map(|n| index[n].wrapping_mul(self.strides[n])).sum();
             (self.pointer.addr() as isize).wrapping_add(offset)
         };
-        let extent = field.extent.0;
+        let mut extent = field.extent.0;
+        if field.any_level && field.axes.0[2] {
+            let above = self.array.shape[2] as isize - origin[2] - domain[2] as isize;
+            extent[2] = (origin[2] as i32, above as i32);
+        }
         Footprint {
             origin: at(*origin),
             start: at(std::array::from_fn(|n| origin[n] - extent[n].0 as isize)),

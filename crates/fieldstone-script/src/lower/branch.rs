@@ -1,8 +1,8 @@
 //! `if`, and the results of functions whose branches return.
 
-use fieldstone_stencil::Span;
 use fieldstone_stencil::ir::{self, ExprKind, StmtKind, Target};
 use fieldstone_stencil::visit::reads;
+use fieldstone_stencil::{Offset, Span};
 use ruff_python_ast::{ElifElseClause, Expr, Stmt, StmtIf};
 
 use super::data::Place;
@@ -10,7 +10,7 @@ use super::{Lowering, Reported, read};
 use crate::{constant, rule};
 
 /// Conditions inside of conditions.
-const DEEPEST: usize = 200;
+pub(super) const DEEPEST: usize = 200;
 
 impl Lowering<'_> {
     pub(super) fn branch(&mut self, branch: &StmtIf) -> Result<(), Reported> {
@@ -148,6 +148,7 @@ impl Lowering<'_> {
                     let span = value.span;
                     let place = Place {
                         target: Target::Temp(temp),
+                        offset: Offset::ZERO,
                         subscript: None,
                         span,
                     };

@@ -22,6 +22,9 @@ impl Lowering<'_> {
     /// Lowers a call to its results.
     pub(super) fn call(&mut self, call: &ExprCall) -> Result<Vec<ir::Expr>, Reported> {
         let span = self.span(call);
+        if let Some(value) = self.at_level(call) {
+            return Ok(vec![value?]);
+        }
         if crate::names::path(&call.func).is_none() {
             let span = self.span(call.func.as_ref());
             return Err(self.report(rule::WRONG_KIND.at(span, "only a function can be called")));

@@ -1,13 +1,17 @@
 //! `with computation(…), interval(…)`.
 
-use fieldstone_stencil::ir::{Computation, Literal, Order, Section};
-use fieldstone_stencil::{Bound, Diagnostic, Interval, Level, Span};
+use fieldstone_stencil::ir::{
+    self, BinaryOp, CompareOp, Computation, ExprKind, LevelIndex, Literal, Order, Section,
+    StmtKind, Subscript, Target,
+};
+use fieldstone_stencil::visit::reads;
+use fieldstone_stencil::{Axis, Bound, Diagnostic, Interval, Level, Offset, Span};
 use ruff_python_ast::{Expr, ExprCall, Stmt, StmtFunctionDef, StmtIf, StmtWith};
 use ruff_text_size::Ranged;
 
 use super::name::Meaning;
 use super::region::Placed;
-use super::{Lowering, Reported};
+use super::{Lowering, Reported, read};
 use crate::definition::Value;
 use crate::keyword::Keyword;
 use crate::{constant, rule, suggest};
@@ -18,8 +22,24 @@ const FORM: &str = "write `with computation(PARALLEL), interval(...):`";
 #[derive(Default)]
 struct Items {
     order: Option<(Order, Span)>,
-    interval: Option<(Interval, Span)>,
+    interval: Option<(Levels, Span)>,
     areas: Option<Vec<Placed>>,
+}
+
+/// The levels of an interval.
+#[derive(Clone)]
+struct Levels {
+    /// All that it may have.
+    interval: Interval,
+    /// Which of them it has, where that shows at run time.
+    guard: Option<ir::Expr>,
+}
+
+/// A bound of an interval.
+enum End {
+    Known(Bound),
+    /// An integer; a negative one counts from the last level.
+    Computed(ir::Expr),
 }
 
 impl Lowering<'_> {
@@ -148,8 +168,8 @@ impl Lowering<'_> {
             span,
         };
         match items.interval {
-            Some((interval, span)) => {
-                self.section(&mut computation, interval, span, items.areas, &with.body);
+            Some((levels, span)) => {
+                self.section(&mut computation, levels, span, items.areas, &with.body);
             }
             None => {
                 let areas = items.areas.as_deref();
@@ -194,7 +214,7 @@ impl Lowering<'_> {
                     match items {
                         Items {
                             order: None,
-                            interval: Some((interval, span)),
+                            interval: Some((levels, span)),
                             areas: inner,
                         } => {
                             if let (Some(_), Some([(_, outer), ..])) = (&inner, areas) {
@@ -208,7 +228,7 @@ impl Lowering<'_> {
                                 );
                             }
                             let areas = inner.or_else(|| areas.map(<[Placed]>::to_vec));
-                            self.section(computation, interval, span, areas, &with.body);
+                            self.section(computation, levels, span, areas, &with.body);
                         }
                         Items {
                             order: Some((_, inner)),
@@ -257,7 +277,7 @@ impl Lowering<'_> {
     fn section(
         &mut self,
         computation: &mut Computation,
-        interval: Interval,
+        levels: Levels,
         span: Span,
         areas: Option<Vec<Placed>>,
         statements: &[Stmt],
@@ -266,11 +286,47 @@ impl Lowering<'_> {
             None => lowering.statements(statements),
             Some(areas) => lowering.in_areas(&areas, |lowering| lowering.statements(statements)),
         });
-        computation.sections.push(Section {
+        let Levels { interval, guard } = levels;
+        let section = |body| Section {
             interval,
             body,
             span,
-        });
+        };
+        let Some(guard) = guard else {
+            computation.sections.push(section(body));
+            return;
+        };
+        // Which intervals have a level in common shows at run time only, so each is a computation of its own.
+        let alone = |order: Order, body: Vec<ir::Stmt>| Computation {
+            order,
+            sections: vec![section(body)],
+            span: computation.span,
+        };
+        let order = computation.order;
+        let mut before = Vec::new();
+        let guard = match reads_any(&guard) {
+            false => guard,
+            true => {
+                // The body may change what the bounds are read from.
+                self.calls += 1;
+                let name = format!("levels@{}", self.calls);
+                let temp = self.temporary(&name, None, span);
+                let kept = ir::Stmt::assign(Target::Temp(temp), span, guard, span);
+                before.push(alone(Order::Parallel, vec![kept]));
+                read(temp, span)
+            }
+        };
+        let body = body.into_iter().map(|statement| guarded(&guard, statement));
+        let body = body.collect();
+        before.push(alone(order, body));
+        let sections = std::mem::take(&mut computation.sections);
+        if !sections.is_empty() {
+            self.stencil.computations.push(Computation {
+                sections,
+                ..computation.clone()
+            });
+        }
+        self.stencil.computations.extend(before);
     }
 
     /// `with …` up to the last item.
@@ -384,8 +440,9 @@ impl Lowering<'_> {
         }
     }
 
-    fn interval(&mut self, call: &ExprCall) -> Result<Interval, Reported> {
+    fn interval(&mut self, call: &ExprCall) -> Result<Levels, Reported> {
         let span = self.span(call);
+        let mut guard = None;
         let interval = match (
             call.arguments.args.as_ref(),
             call.arguments.keywords.is_empty(),
@@ -394,9 +451,21 @@ impl Lowering<'_> {
             ([start, end], true) => {
                 let start = self.bound(start, Bound::START);
                 let end = self.bound(end, Bound::END);
+                let (start, end) = (start?, end?);
+                let mut known = |end: End, compare: CompareOp, open: Bound| match end {
+                    End::Known(bound) => bound,
+                    End::Computed(bound) => {
+                        let inside = within(compare, bound);
+                        guard = Some(match guard.take() {
+                            None => inside,
+                            Some(other) => both(other, inside),
+                        });
+                        open
+                    }
+                };
                 Interval {
-                    start: start?,
-                    end: end?,
+                    start: known(start, CompareOp::Ge, Bound::START),
+                    end: known(end, CompareOp::Lt, Bound::END),
                 }
             }
             _ => {
@@ -429,36 +498,167 @@ impl Lowering<'_> {
             }
             return Err(self.report(diagnostic));
         }
-        Ok(interval)
+        Ok(Levels { interval, guard })
     }
 
-    fn bound(&mut self, bound: &Expr, open: Bound) -> Result<Bound, Reported> {
+    fn bound(&mut self, bound: &Expr, open: Bound) -> Result<End, Reported> {
         if matches!(bound, Expr::NoneLiteral(_)) {
-            return Ok(open);
+            return Ok(End::Known(open));
         }
         let span = self.span(bound.range());
-        let value = self.expression(bound)?;
+        let mut value = Err(Reported);
+        let called = self.collect(|lowering| value = lowering.expression(bound));
+        let value = value?;
+        if !called.is_empty() {
+            return Err(self.report(
+                rule::INTERVAL
+                    .at(
+                        span,
+                        "a bound of an interval calls a function that assigns names",
+                    )
+                    .with_help("compute the bound before the call and give it as a parameter"),
+            ));
+        }
         match constant::value(&value) {
             Some(Literal::Int(offset)) if offset.unsigned_abs() <= super::subscript::FARTHEST => {
-                Ok(Bound {
+                Ok(End::Known(Bound {
                     level: if offset < 0 { Level::End } else { Level::Start },
                     offset: offset as i32,
-                })
+                }))
             }
             Some(_) => Err(self.report(
                 rule::INTERVAL
                     .at(span, "a bound of an interval is an integer or `None`")
                     .with_help("`0` is the first level, `-1` the last, `None` the open end"),
             )),
-            None => Err(self.report(
-                rule::RUNTIME_INTERVAL
-                    .at(
-                        span,
-                        "interval bounds that are known only at run time are not supported yet",
-                    )
-                    .with_help("use integers or externals"),
-            )),
+            None => {
+                if let Some(why) = self.no_bound(&value) {
+                    return Err(self.report(
+                        rule::INTERVAL
+                            .at(span, "this cannot be a bound of an interval")
+                            .with_label(why)
+                            .with_help("a bound is an integer: a number, an external, a scalar parameter, or a field without K axis"),
+                    ));
+                }
+                Ok(End::Computed(value))
+            }
         }
+    }
+
+    /// Why a value cannot bound an interval.
+    fn no_bound(&self, value: &ir::Expr) -> Option<&'static str> {
+        let mut why = None;
+        let mut todo = vec![value];
+        while let Some(node) = todo.pop() {
+            let real = match &node.kind {
+                ExprKind::Literal(literal) => matches!(literal, Literal::Float(_)),
+                ExprKind::Scalar(id) => self.stencil.scalar(*id).dtype.is_float(),
+                ExprKind::Access { target, .. } => {
+                    if self.stencil.target_axes(*target).contains(Axis::K) {
+                        why = Some("it differs from level to level");
+                    }
+                    matches!(target, Target::Field(id) if self.stencil.field(*id).dtype.is_float())
+                }
+                ExprKind::Position(_) => {
+                    why = Some("it differs from level to level");
+                    false
+                }
+                ExprKind::Binary(BinaryOp::Div, ..) => true,
+                ExprKind::Cast(_) => continue,
+                _ => false,
+            };
+            if real {
+                why = Some("it is a real number");
+            }
+            todo.extend(node.operands());
+        }
+        why
+    }
+}
+
+/// `K compare bound`, where a negative bound counts from the last level.
+fn within(compare: CompareOp, bound: ir::Expr) -> ir::Expr {
+    let span = bound.span;
+    let make = |kind| ir::Expr::untyped(kind, span);
+    let zero = make(ExprKind::Literal(Literal::Int(0)));
+    let negative = ExprKind::Compare(CompareOp::Lt, Box::new(bound.clone()), Box::new(zero));
+    let size = make(ExprKind::Size(Axis::K));
+    let from_end = ExprKind::Binary(BinaryOp::Add, Box::new(size), Box::new(bound.clone()));
+    let level = ExprKind::Select(
+        Box::new(make(negative)),
+        Box::new(make(from_end)),
+        Box::new(bound),
+    );
+    let here = make(ExprKind::Position(Axis::K));
+    make(ExprKind::Compare(
+        compare,
+        Box::new(here),
+        Box::new(make(level)),
+    ))
+}
+
+fn both(a: ir::Expr, b: ir::Expr) -> ir::Expr {
+    let span = a.span;
+    ir::Expr::untyped(
+        ExprKind::Binary(BinaryOp::And, Box::new(a), Box::new(b)),
+        span,
+    )
+}
+
+fn reads_any(expr: &ir::Expr) -> bool {
+    let mut found = false;
+    reads(expr, &mut |_| found = true);
+    found
+}
+
+/// A statement of an interval whose levels show at run time. What it accesses at other levels is accessed as if these were
+/// computed: they need not exist where the interval does not reach.
+fn guarded(guard: &ir::Expr, mut statement: ir::Stmt) -> ir::Stmt {
+    let compute = |offset: &mut Offset, subscript: &mut Option<Box<Subscript>>, span: Span| {
+        let up = std::mem::take(&mut offset.0[Axis::K.index()]);
+        if up == 0 {
+            return;
+        }
+        let literal = |up: i32| ir::Expr::untyped(ExprKind::Literal(Literal::Int(up.into())), span);
+        match subscript {
+            None => *subscript = Some(super::subscript::level(literal(up))),
+            Some(subscript) if subscript.level == LevelIndex::Constant => {
+                subscript.level = LevelIndex::Offset;
+                subscript.operands.insert(0, literal(up));
+            }
+            Some(_) => offset.0[Axis::K.index()] = up,
+        }
+    };
+    let span = statement.span;
+    statement.walk_mut(&mut |statement| {
+        for expr in statement.expressions_mut() {
+            expr.walk_mut(|node| {
+                let span = node.span;
+                if let ExprKind::Access {
+                    offset, subscript, ..
+                } = &mut node.kind
+                {
+                    compute(offset, subscript, span);
+                }
+            });
+        }
+        if let StmtKind::Assign {
+            offset,
+            subscript,
+            target_span,
+            ..
+        } = &mut statement.kind
+        {
+            compute(offset, subscript, *target_span);
+        }
+    });
+    ir::Stmt {
+        kind: StmtKind::If {
+            condition: guard.clone(),
+            then: vec![statement],
+            orelse: Vec::new(),
+        },
+        span,
     }
 }
 

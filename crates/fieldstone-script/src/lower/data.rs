@@ -19,7 +19,9 @@ use crate::{constant, rule};
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     pub target: Target,
-    /// Which element of the data dimensions; all of them where there is none.
+    /// At which level, from the one that is computed.
+    pub offset: Offset,
+    /// The level, if it is computed, and which element of the data dimensions; all of them where there is none.
     pub subscript: Option<Box<Subscript>>,
     pub span: Span,
 }
@@ -245,6 +247,7 @@ impl Lowering<'_> {
             let kept = self.fresh("value", value.span);
             let at = Place {
                 target: Target::Temp(kept),
+                offset: Offset::ZERO,
                 subscript: None,
                 span: value.span,
             };
@@ -258,7 +261,7 @@ impl Lowering<'_> {
                 kind: StmtKind::Assign {
                     target: place.target,
                     target_span: place.span,
-                    offset: Offset::ZERO,
+                    offset: place.offset,
                     subscript: with_indices(place.subscript.as_deref(), &index, place.span),
                     value: self.element(&value, &index),
                 },
@@ -434,6 +437,7 @@ impl Lowering<'_> {
         for (index, element) in every_index(sizes).into_iter().zip(elements) {
             let place = Place {
                 target: Target::Temp(temp),
+                offset: Offset::ZERO,
                 subscript: with_indices(None, &index, span),
                 span,
             };

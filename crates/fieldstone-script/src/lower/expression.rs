@@ -1,7 +1,7 @@
 //! Operators and reads.
 
 use fieldstone_stencil::ir::{self, BinaryOp, CompareOp, ExprKind, Literal, Target, UnaryOp};
-use fieldstone_stencil::{DType, Offset, Span};
+use fieldstone_stencil::{Axis, DType, Offset, Span};
 use ruff_python_ast as ast;
 use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
@@ -166,9 +166,12 @@ impl Lowering<'_> {
             Value::Function(_) | Value::Keyword(Keyword::Builtin(_)) => rule::WRONG_KIND
                 .at(span, format!("`{name}` is a function, not a value"))
                 .with_help(format!("call it: `{name}(…)`")),
-            Value::Keyword(Keyword::Axis(axis)) => {
-                rule::AXIS_VALUE.at(span, format!("the index along {axis} as a value is not supported yet"))
+            Value::Keyword(Keyword::Axis(Axis::K)) => {
+                return Ok(ir::Expr::untyped(ExprKind::Position(Axis::K), span));
             }
+            Value::Keyword(Keyword::Axis(axis)) => rule::AXIS_VALUE
+                .at(span, format!("the index along {axis} is no value"))
+                .with_help("only `K`, the index of the level, is one"),
             Value::Keyword(_) => rule::WRONG_KIND.at(span, format!("`{name}` is a word of gtscript, not a value")),
             Value::Point(..) => rule::WRONG_KIND
                 .at(span, format!("`{name}` is a point along an axis, not a value"))

@@ -6,7 +6,7 @@
 //! | `computation` | `with computation(…), interval(…)` |
 //! | `region` | `with horizontal(region[…])` |
 //! | `statement`, `target` | assignments, `return`; what is assigned |
-//! | `branch`, `condition` | `if`; conditions that decide nothing |
+//! | `branch`, `condition`, `repeat` | `if`; conditions that decide nothing; `while` |
 //! | `expression` | operators and reads |
 //! | `subscript` | offsets |
 //! | `data` | indices of data dimensions, vectors and matrices |
@@ -23,6 +23,7 @@ mod data;
 mod expression;
 mod name;
 mod region;
+mod repeat;
 mod signature;
 mod statement;
 mod subscript;
@@ -314,6 +315,7 @@ impl<'d> Lowering<'d> {
     fn assign_temporary(&mut self, temp: TempId, value: Expr, span: Span) {
         let place = Place {
             target: Target::Temp(temp),
+            offset: Offset::ZERO,
             subscript: None,
             span,
         };

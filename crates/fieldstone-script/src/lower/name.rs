@@ -150,9 +150,9 @@ impl Lowering<'_> {
             ),
             Binding::Field(_) | Binding::Temp(_) | Binding::Argument { .. } => match attribute {
                 "at" => self.report(
-                    rule::ABSOLUTE_INDEX
-                        .at(span, "absolute indices are not supported yet")
-                        .with_help(format!("read `{root}` at an offset, `{root}[0, 0, -1]`")),
+                    rule::ABSOLUTE_LEVEL
+                        .at(span, "`at` is called with a level")
+                        .with_help(format!("write `{root}.at(K=level)`")),
                 ),
                 "A" => self.report(
                     rule::DATA_INDEX_COUNT

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
+use fieldstone_stencil::Span;
 use fieldstone_stencil::ir::{self, BinaryOp, ExprKind, Target};
 use fieldstone_stencil::visit::reads;
-use fieldstone_stencil::{Offset, Span};
 use ruff_python_ast::{Expr, Operator, Stmt, StmtAnnAssign, StmtAssign, StmtAugAssign, StmtReturn};
 
 use super::data::Place;
@@ -31,6 +31,7 @@ impl Lowering<'_> {
             Stmt::AnnAssign(assign) => self.annotated(assign),
             Stmt::If(branch) => self.branch(branch),
             Stmt::With(with) => self.regions(with),
+            Stmt::While(repeat) => self.repeat(repeat),
             Stmt::Return(statement) => self.result(statement),
             other if self.declaration(other) => Ok(()),
             other => Err(self.foreign_statement(other)),
@@ -44,7 +45,9 @@ impl Lowering<'_> {
             ..span
         };
         let diagnostic = match statement {
-            Stmt::While(_) => rule::WHILE.at(keyword(5), "`while` is not supported yet"),
+            Stmt::While(_) => rule::OUTSIDE_COMPUTATION
+                .at(keyword(5), "a `while` stands outside of every computation")
+                .with_help("write it inside of `with computation(…), interval(…)`"),
             Stmt::With(_) => rule::WITH
                 .at(keyword(4), "a `with` inside of an interval means nothing")
                 .with_help("computations and intervals stand side by side; put this one below, with less indentation"),
@@ -195,7 +198,7 @@ impl Lowering<'_> {
         let place = self.target(&assign.target, None)?;
         let current = ExprKind::Access {
             target: place.target,
-            offset: Offset::ZERO,
+            offset: place.offset,
             subscript: place.subscript.clone(),
         };
         let current = ir::Expr::untyped(current, place.span);

@@ -1,11 +1,12 @@
 //! Offsets: `field[1, 0, 0]`, `field[K - 1]`, `field[...]`.
 
-use fieldstone_stencil::ir::{self, ExprKind, Literal, Target};
+use fieldstone_stencil::ir::{self, BinaryOp, ExprKind, LevelIndex, Literal, Subscript, Target};
 use fieldstone_stencil::{Axes, Axis, Offset, Span};
-use ruff_python_ast::{Expr, ExprSubscript, Operator};
+use ruff_python_ast::{Expr, ExprCall, ExprSubscript, Operator};
 use ruff_text_size::Ranged;
 
 use super::data::Parts;
+use super::expression::literal;
 use super::name::Meaning;
 use super::{Binding, Lowering, Reported, read};
 use crate::definition::Value;
@@ -83,11 +84,113 @@ impl Lowering<'_> {
         span: Span,
     ) -> Result<ir::Expr, Reported> {
         let axes = self.stencil.target_axes(target);
-        let offset = match parts.offset {
+        let (offset, computed) = match parts.offset {
             Some(subscript) => self.offset(axes, subscript)?,
-            None => Offset::ZERO,
+            None => (Offset::ZERO, None),
         };
-        Ok(ir::Expr::untyped(ExprKind::read(target, offset), span))
+        let kind = ExprKind::Access {
+            target,
+            offset,
+            subscript: computed.map(level),
+        };
+        Ok(ir::Expr::untyped(kind, span))
+    }
+
+    /// `field.at(K=level)`; `None` where the call is of something else.
+    pub(super) fn at_level(&mut self, call: &ExprCall) -> Option<Result<ir::Expr, Reported>> {
+        let Expr::Attribute(attribute) = call.func.as_ref() else {
+            return None;
+        };
+        let Expr::Name(name) = attribute.value.as_ref() else {
+            return None;
+        };
+        let binding = self.frame().locals.get(name.id.as_str())?;
+        let value = match binding {
+            Binding::Field(id) => ExprKind::read(Target::Field(*id), Offset::ZERO),
+            Binding::Temp(id) => ExprKind::read(Target::Temp(*id), Offset::ZERO),
+            Binding::Argument { value, .. } => value.kind.clone(),
+            Binding::Scalar(_) | Binding::Value(_) | Binding::Broken => return None,
+        };
+        if attribute.attr.as_str() != "at" {
+            return None;
+        }
+        Some(self.absolute(&name.id, value, call))
+    }
+
+    fn absolute(
+        &mut self,
+        name: &str,
+        value: ExprKind,
+        call: &ExprCall,
+    ) -> Result<ir::Expr, Reported> {
+        let span = self.span(call);
+        let help = format!("write `{name}.at(K=level)`, where 0 is the first level of the domain");
+        let keywords = &call.arguments.keywords;
+        let (keyword, indices) = match keywords.as_ref() {
+            [keyword] => (keyword, None),
+            [keyword, indices] if indices.arg.as_ref().is_some_and(|arg| arg == "ddim") => {
+                (keyword, Some(&indices.value))
+            }
+            _ => {
+                return Err(self.report(
+                    rule::ABSOLUTE_LEVEL
+                        .at(span, "`at` takes one level")
+                        .with_help(help),
+                ));
+            }
+        };
+        let is_k = keyword.arg.as_ref().is_some_and(|arg| arg.as_str() == "K");
+        if !is_k || !call.arguments.args.is_empty() {
+            return Err(self.report(
+                rule::ABSOLUTE_LEVEL
+                    .at(span, "`at` takes a level by the name `K`")
+                    .with_help(help),
+            ));
+        }
+        let ExprKind::Access {
+            target,
+            offset,
+            subscript: None,
+        } = value
+        else {
+            return Err(self.report(
+                rule::ABSOLUTE_LEVEL
+                    .at(span, format!("`{name}` is no field, it has no levels"))
+                    .with_help("assign the expression to a temporary, then read that"),
+            ));
+        };
+        let axes = self.stencil.target_axes(target);
+        if !axes.contains(Axis::K) {
+            return Err(self.report(
+                rule::OFFSET_AXIS
+                    .at(span, "the field does not extend along K")
+                    .with_help(format!("its axes are {axes}")),
+            ));
+        }
+        let operand = self.expression(&keyword.value)?;
+        let mut offset = offset;
+        offset.0[Axis::K.index()] = 0;
+        let subscript = Subscript {
+            level: LevelIndex::Absolute,
+            operands: vec![operand],
+        };
+        let kind = ExprKind::Access {
+            target,
+            offset,
+            subscript: Some(Box::new(subscript)),
+        };
+        let value = ir::Expr::untyped(kind, span);
+        let Some(indices) = indices else {
+            return Ok(value);
+        };
+        let indices: Vec<&Expr> = match indices {
+            Expr::List(list) => list.elts.iter().collect(),
+            Expr::Tuple(tuple) => tuple.elts.iter().collect(),
+            single => vec![single],
+        };
+        let sizes = self.stencil.data_dims(target).to_vec();
+        let indices = self.indices(name, &sizes, &indices, span)?;
+        Ok(self.element_at(value, indices, span))
     }
 
     /// An argument of an inlined function at an offset: offsets compose; the value of an expression is read where it is
@@ -104,9 +207,9 @@ impl Lowering<'_> {
             ExprKind::Scalar(_) => return Err(self.offset_on_scalar(&subscript.value, span)),
             _ => Axes::IJK,
         };
-        let offset = self.offset(axes, subscript)?;
+        let (offset, computed) = self.offset(axes, subscript)?;
         Ok(match stored {
-            Some(temp) if offset.along(Axis::K) == 0 => {
+            Some(temp) if offset.along(Axis::K) == 0 && computed.is_none() => {
                 let mut access = read(temp, span);
                 if let ExprKind::Access { offset: place, .. } = &mut access.kind {
                     *place = offset;
@@ -116,21 +219,24 @@ impl Lowering<'_> {
             _ => {
                 let mut value = value;
                 shift(&mut value, offset, &self.stencil);
+                if let Some(level) = computed {
+                    shift_level(&mut value, &level, &self.stencil);
+                }
                 value.span = span;
                 value
             }
         })
     }
 
-    /// The offset in the brackets of a field with these axes.
+    /// The offset in the brackets of a field with these axes, and what is added along K at run time.
     pub(super) fn offset(
         &mut self,
         axes: Axes,
         subscript: &ExprSubscript,
-    ) -> Result<Offset, Reported> {
+    ) -> Result<(Offset, Option<ir::Expr>), Reported> {
         let slice = subscript.slice.as_ref();
         if matches!(slice, Expr::EllipsisLiteral(_)) {
-            return Ok(Offset::ZERO);
+            return Ok((Offset::ZERO, None));
         }
         let elements = match slice {
             Expr::Tuple(tuple) => tuple.elts.as_slice(),
@@ -147,7 +253,10 @@ impl Lowering<'_> {
             .find(|element| matches!(element, Expr::Slice(_)))
         {
             // A slice says more about the mistake than the number of offsets does.
-            return self.distance(Axis::I, slice).map(|_| Offset::ZERO);
+            return Err(match self.distance(Axis::I, slice) {
+                Ok(_) => Reported,
+                Err(reported) => reported,
+            });
         }
         if elements.len() != axes.len() {
             let span = self.span(slice.range());
@@ -177,19 +286,26 @@ impl Lowering<'_> {
             return Err(self.report(diagnostic));
         }
         let mut offset = Offset::ZERO;
+        let mut level = None;
         let mut failed = None;
         for (axis, element) in axes.iter().zip(elements) {
             match self.distance(axis, element) {
-                Ok(distance) => offset.0[axis.index()] = distance,
+                Ok(Distance::Constant(distance)) => offset.0[axis.index()] = distance,
+                Ok(Distance::Computed(value)) => level = Some(value),
                 Err(reported) => failed = Some(reported),
             }
         }
-        failed.map_or(Ok(offset), Err)
+        failed.map_or(Ok((offset, level)), Err)
     }
 
     /// `[K - 1]`, `[I + 1, J]`: offsets of the named axes, zero along the others.
-    fn axis_offsets(&mut self, axes: Axes, elements: &[Expr]) -> Result<Offset, Reported> {
+    fn axis_offsets(
+        &mut self,
+        axes: Axes,
+        elements: &[Expr],
+    ) -> Result<(Offset, Option<ir::Expr>), Reported> {
         let mut offset = Offset::ZERO;
+        let mut level = None;
         let mut seen: Vec<Axis> = Vec::new();
         for element in elements {
             let span = self.span(element.range());
@@ -213,30 +329,45 @@ impl Lowering<'_> {
                 ));
             }
             seen.push(axis);
-            offset.0[axis.index()] = match distance {
-                Some((negative, distance)) => {
-                    let distance = self.distance(axis, distance)?;
-                    if negative { -distance } else { distance }
-                }
-                None => 0,
-            };
-        }
-        Ok(offset)
-    }
-
-    /// `K`, `K + n`, `K - n`: the axis, and whether and how far from it.
-    fn axis_form<'a>(&self, element: &'a Expr) -> Option<(Axis, Option<(bool, &'a Expr)>)> {
-        match element {
-            Expr::BinOp(operation) => {
-                let axis = self.axis_name(&operation.left)?;
-                match operation.op {
-                    Operator::Add => Some((axis, Some((false, &operation.right)))),
-                    Operator::Sub => Some((axis, Some((true, &operation.right)))),
-                    _ => None,
+            for (negative, distance) in distance {
+                match self.distance(axis, distance)? {
+                    Distance::Constant(distance) => {
+                        offset.0[axis.index()] += if negative { -distance } else { distance };
+                    }
+                    Distance::Computed(value) => {
+                        let (sign, first) = match (negative, level.take()) {
+                            (false, None) => {
+                                level = Some(value);
+                                continue;
+                            }
+                            (true, None) => (BinaryOp::Sub, literal(Literal::Int(0), span)),
+                            (false, Some(first)) => (BinaryOp::Add, first),
+                            (true, Some(first)) => (BinaryOp::Sub, first),
+                        };
+                        let kind = ExprKind::Binary(sign, Box::new(first), Box::new(value));
+                        level = Some(ir::Expr::untyped(kind, span));
+                    }
                 }
             }
-            other => Some((self.axis_name(other)?, None)),
         }
+        Ok((offset, level))
+    }
+
+    /// `K`, `K + n`, `K - n`, `K + n - m`: the axis, and what is added to it or, where true, taken from it.
+    fn axis_form<'a>(&self, element: &'a Expr) -> Option<(Axis, Vec<(bool, &'a Expr)>)> {
+        let mut steps = Vec::new();
+        let mut rest = element;
+        while let Expr::BinOp(operation) = rest {
+            let negative = match operation.op {
+                Operator::Add => false,
+                Operator::Sub => true,
+                _ => return None,
+            };
+            steps.push((negative, operation.right.as_ref()));
+            rest = &operation.left;
+        }
+        steps.reverse();
+        Some((self.axis_name(rest)?, steps))
     }
 
     /// The axis a name stands for, where it is not hidden by another meaning.
@@ -258,7 +389,7 @@ impl Lowering<'_> {
     }
 
     /// An offset along one axis.
-    fn distance(&mut self, axis: Axis, element: &Expr) -> Result<i32, Reported> {
+    fn distance(&mut self, axis: Axis, element: &Expr) -> Result<Distance, Reported> {
         let span = self.span(element.range());
         if matches!(
             element,
@@ -273,7 +404,7 @@ impl Lowering<'_> {
         let value = self.expression(element)?;
         match constant::value(&value) {
             Some(Literal::Int(distance)) if distance.unsigned_abs() <= FARTHEST => {
-                Ok(distance as i32)
+                Ok(Distance::Constant(distance as i32))
             }
             Some(Literal::Int(_)) => {
                 Err(self.report(rule::OFFSET_VALUE.at(span, "the offset is too far")))
@@ -281,11 +412,7 @@ impl Lowering<'_> {
             Some(_) => Err(self.report(
                 rule::OFFSET_VALUE.at(span, format!("the offset along {axis} is no integer")),
             )),
-            None if axis == Axis::K => Err(self.report(
-                rule::RUNTIME_OFFSET
-                    .at(span, "K offsets computed at run time are not supported yet")
-                    .with_help("use an integer or an external"),
-            )),
+            None if axis == Axis::K => Ok(Distance::Computed(value)),
             None => Err(self.report(
                 rule::OFFSET_VALUE
                     .at(
@@ -307,19 +434,84 @@ impl Lowering<'_> {
     }
 }
 
-/// Moves every read of an expression.
-fn shift(expression: &mut ir::Expr, by: Offset, stencil: &ir::Stencil) {
-    expression.walk_mut(|node| {
-        if let ExprKind::Access { target, offset, .. } = &mut node.kind {
-            let axes = stencil.target_axes(*target);
-            *offset = *offset
-                + Offset(Axis::ALL.map(|axis| {
-                    if axes.contains(axis) {
-                        by.along(axis)
-                    } else {
-                        0
-                    }
-                }));
+/// How far an access is from the point along an axis.
+enum Distance {
+    Constant(i32),
+    /// Along K only.
+    Computed(ir::Expr),
+}
+
+/// The subscript of an access whose K offset is computed.
+pub(super) fn level(offset: ir::Expr) -> Box<Subscript> {
+    Box::new(Subscript {
+        level: LevelIndex::Offset,
+        operands: vec![offset],
+    })
+}
+
+/// Moves an expression by a number of levels that is computed: every read, and the index of the level.
+fn shift_level(expression: &mut ir::Expr, by: &ir::Expr, stencil: &ir::Stencil) {
+    let add = |value: ir::Expr| {
+        let span = value.span;
+        let kind = ExprKind::Binary(BinaryOp::Add, Box::new(value), Box::new(by.clone()));
+        ir::Expr::untyped(kind, span)
+    };
+    // What an operand reads is moved first; what moves it is not.
+    expression
+        .operands_mut()
+        .for_each(|operand| shift_level(operand, by, stencil));
+    match &mut expression.kind {
+        ExprKind::Access {
+            target, subscript, ..
+        } if stencil.target_axes(*target).contains(Axis::K) => match subscript {
+            None => *subscript = Some(level(by.clone())),
+            Some(subscript) => match subscript.level {
+                LevelIndex::Constant => {
+                    subscript.level = LevelIndex::Offset;
+                    subscript.operands.insert(0, by.clone());
+                }
+                LevelIndex::Offset => {
+                    let first = subscript.operands.remove(0);
+                    subscript.operands.insert(0, add(first));
+                }
+                LevelIndex::Absolute => {}
+            },
+        },
+        ExprKind::Position(Axis::K) => {
+            let here = ir::Expr::untyped(ExprKind::Position(Axis::K), expression.span);
+            *expression = add(here);
         }
-    });
+        _ => {}
+    }
+}
+
+/// Moves an expression to another point: every read, and the index of the level.
+fn shift(expression: &mut ir::Expr, by: Offset, stencil: &ir::Stencil) {
+    let mut todo = vec![expression];
+    while let Some(node) = todo.pop() {
+        match &mut node.kind {
+            ExprKind::Access {
+                target,
+                offset,
+                subscript,
+            } => {
+                let axes = stencil.target_axes(*target);
+                let level = (subscript.as_ref()).map_or(LevelIndex::Constant, |s| s.level);
+                let moves = |axis: Axis| {
+                    axes.contains(axis) && (axis != Axis::K || level != LevelIndex::Absolute)
+                };
+                let along = |axis: Axis| if moves(axis) { by.along(axis) } else { 0 };
+                *offset = *offset + Offset(Axis::ALL.map(along));
+            }
+            ExprKind::Position(axis) if by.along(*axis) != 0 => {
+                let distance = ExprKind::Literal(Literal::Int(by.along(*axis).into()));
+                let distance = ir::Expr::untyped(distance, node.span);
+                let here = ir::Expr::untyped(ExprKind::Position(*axis), node.span);
+                node.kind = ExprKind::Binary(BinaryOp::Add, Box::new(here), Box::new(distance));
+                continue;
+            }
+            _ => {}
+        }
+        todo.extend(node.operands_mut());
+    }
 }

@@ -1,6 +1,6 @@
 //! What is assigned, and the types of temporaries.
 
-use fieldstone_stencil::ir::{self, LevelIndex, Literal, Subscript, Target};
+use fieldstone_stencil::ir::{self, Literal, Target};
 use fieldstone_stencil::{DType, Offset, Span};
 use ruff_python_ast::{Expr, ExprTuple};
 use ruff_text_size::Ranged;
@@ -142,6 +142,7 @@ impl Lowering<'_> {
         match target {
             Expr::Name(name) => Ok(Place {
                 target: self.named_target(&name.id, ty, span)?,
+                offset: Offset::ZERO,
                 subscript: None,
                 span,
             }),
@@ -173,22 +174,22 @@ impl Lowering<'_> {
                         ));
                     }
                 };
+                let (mut offset, mut level) = (Offset::ZERO, None);
                 if let Some(subscript) = parts.offset {
-                    let offset = self.offset(self.stencil.target_axes(place), subscript)?;
+                    (offset, level) = self.offset(self.stencil.target_axes(place), subscript)?;
                     self.no_write_offset(offset, self.span(subscript.slice.as_ref()))?;
                 }
-                let mut subscript = None;
+                let mut subscript = level.map(super::subscript::level);
                 if !parts.indices.is_empty() {
                     let name = self.text_of(parts.base);
                     let sizes = self.stencil.data_dims(place).to_vec();
                     let operands = self.indices(&name, &sizes, &parts.indices, span)?;
-                    subscript = Some(Box::new(Subscript {
-                        level: LevelIndex::Constant,
-                        operands,
-                    }));
+                    let all = subscript.get_or_insert_default();
+                    all.operands.extend(operands);
                 }
                 Ok(Place {
                     target: place,
+                    offset,
                     subscript,
                     span,
                 })
@@ -214,11 +215,6 @@ impl Lowering<'_> {
                 rule::WRITE_OFFSET
                     .at(span, "a write at a horizontal offset")
                     .with_help("write the point itself and read its neighbours: turn the offsets of the right side round"),
-            ));
-        }
-        if offset != Offset::ZERO {
-            return Err(self.report(
-                rule::WRITE_K_OFFSET.at(span, "writes at a K offset are not supported yet"),
             ));
         }
         Ok(())

@@ -1,3 +1,3 @@
-def height(out: Field[float]):
+def distance(out: Field[float]):
     with computation(FORWARD), interval(...):
-        out = 100.0 * K
+        out = 100.0 * I

@@ -4,14 +4,16 @@ use std::collections::HashSet;
 use std::slice;
 
 use super::{
-    AMBIGUOUS_WRITE, CONDITIONAL_NEIGHBOUR, NO_OUTPUT, SELF_ASSIGNMENT, UNREAD_TEMPORARY,
-    UNUSED_PARAMETER,
+    AMBIGUOUS_WRITE, CONDITIONAL_NEIGHBOUR, LOOP_NEIGHBOUR, NO_OUTPUT, PARALLEL_WRITE,
+    SELF_ASSIGNMENT, UNREAD_TEMPORARY, UNUSED_PARAMETER,
 };
 use crate::diagnostic::{Category, Diagnostic};
 use crate::grid::{Area, Axes, Axis, Extent, Interval, Offset};
-use crate::ir::{Computation, Expr, ExprKind, Order, Param, Stencil, Stmt, StmtKind, Target};
+use crate::ir::{
+    Computation, Expr, ExprKind, LevelIndex, Order, Param, Stencil, Stmt, StmtKind, Target,
+};
 use crate::source::Span;
-use crate::visit::accesses;
+use crate::visit::{Access, accesses};
 
 /// One access of one statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +26,10 @@ pub struct Place {
     pub statement: usize,
     /// What is accessed.
     pub target: Target,
-    /// Where, from the point that is computed; zero for a write.
+    /// Where, from the point that is computed.
     pub offset: Offset,
+    /// How the level is given.
+    pub level: LevelIndex,
     /// A write, or else a read.
     pub write: bool,
     /// The part of the plane in which it happens.
@@ -59,6 +63,7 @@ pub fn places(stencil: &Stencil) -> Vec<Place> {
                         statement,
                         target: access.target,
                         offset: access.offset,
+                        level: access.level,
                         write: access.write,
                         area: access.area,
                         span: access.span,
@@ -70,16 +75,29 @@ pub fn places(stencil: &Stencil) -> Vec<Place> {
     places
 }
 
-/// Whether a read at `offset` finds points that a statement of the same level and time may be writing: those for which the
-/// order in which the points of a statement are computed would matter.
-pub fn is_neighbour(order: Order, axes: Axes, offset: Offset) -> bool {
+/// Whether a read finds points that a statement of the same level and time may be writing: those for which the order in which
+/// the points of a statement are computed would matter. What is written at another level is `moved`.
+pub fn is_neighbour(
+    order: Order,
+    axes: Axes,
+    offset: Offset,
+    level: LevelIndex,
+    moved: bool,
+) -> bool {
+    let computed = level != LevelIndex::Constant;
     match order {
-        Order::Parallel => offset != Offset::ZERO,
+        Order::Parallel => offset != Offset::ZERO || computed,
         // Other levels are complete, or untouched; a target without levels is neither.
         Order::Forward | Order::Backward => {
-            !offset.is_vertical() && (offset.along(Axis::K) == 0 || !axes.contains(Axis::K))
+            let same_level = offset.along(Axis::K) == 0 || !axes.contains(Axis::K);
+            !offset.is_vertical() && (same_level || computed || moved)
         }
     }
+}
+
+/// Whether an access writes another level than the one that is computed.
+pub fn is_moved(access: &Access) -> bool {
+    access.write && (access.offset.along(Axis::K) != 0 || access.level != LevelIndex::Constant)
 }
 
 /// Finds statements whose result would depend on the order in which points are computed.
@@ -111,8 +129,15 @@ fn check_statement(
             target,
             target_span,
             value,
-            ..
+            offset,
+            subscript,
         } => {
+            let level = (subscript.as_ref()).map_or(LevelIndex::Constant, |s| s.level);
+            let moved = offset.along(Axis::K) != 0 || level != LevelIndex::Constant;
+            if moved && computation.order == Order::Parallel {
+                errors.push(parallel_write(stencil, computation, *target, *target_span));
+                return;
+            }
             errors.extend(ambiguous_write(
                 stencil,
                 computation,
@@ -126,23 +151,67 @@ fn check_statement(
                 if let ExprKind::Access {
                     target: read,
                     offset,
-                    ..
+                    ref subscript,
                 } = node.kind
                     && read == *target
-                    && is_neighbour(computation.order, axes, offset)
                     && !reported
                 {
+                    let level = (subscript.as_ref()).map_or(LevelIndex::Constant, |s| s.level);
+                    if !is_neighbour(computation.order, axes, offset, level, moved) {
+                        return;
+                    }
                     reported = true;
                     errors.push(self_assignment(stencil, *target, *target_span, node.span));
                 }
             });
         }
         StmtKind::If { .. } | StmtKind::While { .. } | StmtKind::Region { .. } => {
+            let before = errors.len();
             for inner in stmt.inner() {
                 check_statement(stencil, computation, interval, inner, errors);
             }
+            if matches!(stmt.kind, StmtKind::While { .. }) && errors.len() == before {
+                errors.extend(check_loop(stencil, computation.order, stmt));
+            }
         }
     }
+}
+
+/// A `while` whose rounds would see those of neighbouring points.
+fn check_loop(stencil: &Stencil, order: Order, stmt: &Stmt) -> Option<Diagnostic> {
+    let (target, read, written) = conditional_neighbour(stencil, order, stmt)?;
+    let name = stencil.source_name(target);
+    Some(
+        Diagnostic::error(
+            LOOP_NEIGHBOUR,
+            Category::Definition,
+            read,
+            format!("neighbours of `{name}` are read in the `while` that assigns it"),
+        )
+        .with_label("how many rounds the neighbours have done by then is not defined")
+        .with_secondary(written, "assigned here")
+        .with_help(format!(
+            "copy it to a temporary before the loop, as in `old = {name}`, and read the neighbours from that"
+        )),
+    )
+}
+
+fn parallel_write(
+    stencil: &Stencil,
+    computation: &Computation,
+    target: Target,
+    span: Span,
+) -> Diagnostic {
+    let name = stencil.source_name(target);
+    Diagnostic::error(
+        PARALLEL_WRITE,
+        Category::Definition,
+        span,
+        format!("`{name}` is assigned at another level in a parallel computation"),
+    )
+    .with_label("no level waits for another here")
+    .with_secondary(computation.span, "the parallel computation")
+    .with_help("use `computation(FORWARD)` or `computation(BACKWARD)`, in which levels run one after the other")
 }
 
 fn self_assignment(stencil: &Stencil, target: Target, written: Span, read: Span) -> Diagnostic {
@@ -223,12 +292,21 @@ pub fn conditional_neighbour(
     stmt: &Stmt,
 ) -> Option<(Target, Span, Span)> {
     let mut written = std::collections::HashMap::new();
-    let mut reads = Vec::new();
+    let mut moved = HashSet::new();
     accesses(slice::from_ref(stmt), &mut |access| {
         if access.write {
             written.entry(access.target).or_insert(access.span);
-        } else if is_neighbour(order, stencil.target_axes(access.target), access.offset) {
-            reads.push((access.target, access.span));
+            if is_moved(&access) {
+                moved.insert(access.target);
+            }
+        }
+    });
+    let mut reads = Vec::new();
+    accesses(slice::from_ref(stmt), &mut |access| {
+        let (target, axes) = (access.target, stencil.target_axes(access.target));
+        let moved = moved.contains(&target);
+        if !access.write && is_neighbour(order, axes, access.offset, access.level, moved) {
+            reads.push((target, access.span));
         }
     });
     (reads.into_iter()).find_map(|(target, read)| Some((target, read, *written.get(&target)?)))

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::levels::is_here;
 use crate::grid::{Axes, Axis, Offset};
 use crate::ir::{BinaryOp, Expr, ExprKind, Stencil, Stmt, StmtKind, Target, TempId, UnaryOp};
 use crate::source::Span;
@@ -138,6 +139,14 @@ impl<'a> Conditions<'a> {
         self.note(id, facts, levels.clone());
     }
 
+    /// Takes note of an assignment to another level than the one at which the conditions hold.
+    pub fn assign_elsewhere(&mut self, target: Target, target_span: Span) {
+        *self.versions.entry(target).or_default() += 1;
+        if let (Target::Temp(id), Some(condition)) = (target, self.around.last()) {
+            self.first.entry(id).or_insert((target_span, *condition));
+        }
+    }
+
     /// Takes note of what a vertical loop assigns on all levels, before the loop is gone through.
     pub fn foresee(&mut self, sections: &[(&[Stmt], Range<i64>)]) {
         let versions = self.versions.clone();
@@ -157,7 +166,10 @@ impl<'a> Conditions<'a> {
                     target_span,
                     value,
                     ..
-                } => self.assign(*target, *target_span, value, levels),
+                } => match is_here(stmt) {
+                    true => self.assign(*target, *target_span, value, levels),
+                    false => self.assign_elsewhere(*target, *target_span),
+                },
                 StmtKind::If {
                     condition,
                     then,

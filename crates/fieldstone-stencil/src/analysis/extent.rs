@@ -8,13 +8,13 @@
 //! computation, also itself and later ones. The walk is repeated until nothing changes. A value that comes from further away
 //! with each level never ends; that is an error.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::GROWING_EXTENT;
 use super::access::Place;
 use crate::diagnostic::{Category, Diagnostic};
-use crate::grid::{Axis, Extent, Offset};
-use crate::ir::{Order, Stencil, Target};
+use crate::grid::{Axis, Extent};
+use crate::ir::{LevelIndex, Order, Stencil, Target};
 
 type Asked = HashMap<Target, Extent>;
 
@@ -57,14 +57,15 @@ pub fn uneven(
     let mut asked = Asked::new();
     for run in places.chunk_by(|a, b| a.computation == b.computation).rev() {
         let order = stencil.computations[run[0].computation].order;
+        let moved = moved(run);
         let reads = || {
             let reads = run.iter().filter(|place| !place.write);
             reads.map(|read| {
                 let at = reach(read, read.computed_on(extents));
-                (read, source(stencil, order, read.target, read.offset), at)
+                (read, source(stencil, order, read, &moved), at)
             })
         };
-        for (read, _, at) in reads().filter(|read| matches!(read.1, Source::Carried)) {
+        for (read, _, at) in reads().filter(|read| read.1.is_carried()) {
             add(&mut asked, read.target, at);
         }
         let statements = run.chunk_by(|a, b| (a.section, a.statement) == (b.section, b.statement));
@@ -77,10 +78,7 @@ pub fn uneven(
                 found.push((first.computation, first.section, first.statement));
             }
             for read in statement.iter().filter(|place| !place.write) {
-                if !matches!(
-                    source(stencil, order, read.target, read.offset),
-                    Source::Ahead
-                ) {
+                if !matches!(source(stencil, order, read, &moved), Source::Ahead) {
                     add(&mut asked, read.target, reach(read, extent));
                 }
             }
@@ -101,15 +99,36 @@ enum Source {
     Carried,
     /// In the computations before: this one has not reached the level yet.
     Ahead,
+    /// In any of these.
+    Anywhere,
 }
 
-fn source(stencil: &Stencil, order: Order, target: Target, offset: Offset) -> Source {
+impl Source {
+    fn is_carried(&self) -> bool {
+        matches!(self, Source::Carried | Source::Anywhere)
+    }
+}
+
+/// What statements of a computation write at other levels than the one that is computed.
+fn moved(places: &[Place]) -> HashSet<Target> {
+    let elsewhere = |place: &&Place| {
+        place.write && (place.offset.along(Axis::K) != 0 || place.level != LevelIndex::Constant)
+    };
+    (places.iter().filter(elsewhere))
+        .map(|place| place.target)
+        .collect()
+}
+
+fn source(stencil: &Stencil, order: Order, read: &Place, moved: &HashSet<Target>) -> Source {
     let up = match order {
         Order::Parallel => return Source::Before,
-        Order::Forward => offset.along(Axis::K),
-        Order::Backward => -offset.along(Axis::K),
+        Order::Forward => read.offset.along(Axis::K),
+        Order::Backward => -read.offset.along(Axis::K),
     };
-    if up < 0 || !stencil.target_axes(target).contains(Axis::K) {
+    let has_levels = stencil.target_axes(read.target).contains(Axis::K);
+    if has_levels && (read.level != LevelIndex::Constant || moved.contains(&read.target)) {
+        Source::Anywhere
+    } else if up < 0 || !has_levels {
         Source::Carried
     } else if up == 0 {
         Source::Before
@@ -128,6 +147,7 @@ fn computation(
     let statements: Vec<&[Place]> = places
         .chunk_by(|a, b| (a.section, a.statement) == (b.section, b.statement))
         .collect();
+    let moved = moved(places);
     let mut carried = Asked::new();
     for _ in 0..statements.len() + 2 {
         let mut here = Asked::new();
@@ -141,10 +161,14 @@ fn computation(
             extents[statement[0].section][statement[0].statement] = extent;
             for read in statement.iter().filter(|place| !place.write) {
                 let at = reach(read, extent);
-                match source(stencil, order, read.target, read.offset) {
+                let source = source(stencil, order, read, &moved);
+                match source {
                     Source::Before => add(&mut here, read.target, at),
                     Source::Ahead => add(&mut ahead, read.target, at),
-                    Source::Carried => {
+                    Source::Carried | Source::Anywhere => {
+                        if matches!(source, Source::Anywhere) {
+                            add(&mut ahead, read.target, at);
+                        }
                         add(&mut here, read.target, at);
                         // `carried` is read by the next round only, so that this one sees one state.
                         let known = carried.get(&read.target);
@@ -162,7 +186,7 @@ fn computation(
         for statement in &statements {
             let extent = extents[statement[0].section][statement[0].statement];
             for read in statement.iter().filter(|place| !place.write) {
-                if let Source::Carried = source(stencil, order, read.target, read.offset) {
+                if source(stencil, order, read, &moved).is_carried() {
                     add(&mut carried, read.target, reach(read, extent));
                 }
             }
@@ -190,12 +214,8 @@ fn growing(stencil: &Stencil, places: &[Place], order: Order) -> Diagnostic {
     };
     let reads = |place: &&Place| !place.write && written(place.target).is_some();
     let sideways = |place: &&Place| !place.offset.is_vertical();
-    let carried = |place: &&Place| {
-        matches!(
-            source(stencil, order, place.target, place.offset),
-            Source::Carried
-        )
-    };
+    let moved = moved(places);
+    let carried = |place: &&Place| source(stencil, order, place, &moved).is_carried();
     // The read most likely to be the one: a carried one from another column, else one from another column.
     let culprit = (places.iter().filter(reads).filter(sideways).find(carried))
         .or_else(|| places.iter().filter(reads).find(sideways))

@@ -1,19 +1,22 @@
 //! Levels: how far accesses reach beyond the domain's ends along K, and which levels of a temporary are assigned.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
 use super::access::Place;
 use super::conditions::Conditions;
-use super::{MAYBE_UNINITIALISED, OVERLAP, READ_BEFORE_WRITE, TOO_FAR, UNWRITTEN_LEVEL};
+use super::{
+    MAYBE_UNINITIALISED, OUTSIDE_LEVEL, OVERLAP, READ_BEFORE_WRITE, TOO_FAR, UNWRITTEN_LEVEL,
+};
 use crate::diagnostic::{Category, Diagnostic};
 use crate::elements::constant;
 use crate::grid::{Area, Axis, Interval, Level, Offset};
 use crate::ir::{
-    Computation, Expr, ExprKind, Order, Section, Stencil, Stmt, StmtKind, Subscript, Target, TempId,
+    Computation, Expr, ExprKind, LevelIndex, Order, Section, Stencil, Stmt, StmtKind, Subscript,
+    Target, TempId,
 };
 use crate::source::Span;
-use crate::visit::{accesses, is_partial};
+use crate::visit::{Access, accesses, is_partial};
 
 /// How far an access from the levels of `interval` reaches beyond the domain's ends, as in
 /// [`FieldInfo::extent`](super::FieldInfo::extent).
@@ -33,7 +36,8 @@ pub fn reach(interval: Interval, offset: Offset) -> (i32, i32) {
 /// Levels a domain must have, see [`Analysis::min_levels`](super::Analysis::min_levels).
 pub fn min_levels(stencil: &Stencil, places: &[Place]) -> usize {
     let intervals = stencil.computations.iter().map(for_intervals).max();
-    let accesses = (places.iter())
+    let constant = |place: &&Place| place.level == LevelIndex::Constant;
+    let accesses = (places.iter().filter(constant))
         .map(|place| {
             let section = &stencil.computations[place.computation].sections[place.section];
             for_access(section.interval, place.offset)
@@ -217,21 +221,51 @@ impl Levels {
     }
 }
 
+/// Levels of temporaries, by how far ahead of the level that is computed they are written.
+#[derive(Clone, Debug, Default)]
+struct Ahead(HashMap<TempId, BTreeMap<i64, Levels>>);
+
+/// Further ahead than every read: what is written at a level that is computed may be any.
+const ANYWHERE: i64 = i64::MAX;
+
+impl Ahead {
+    fn add(&mut self, id: TempId, ahead: i64, range: &Range<i64>) {
+        let written = self.0.entry(id).or_default();
+        written.entry(ahead).or_default().add(range);
+    }
+
+    /// What is written of a temporary at the level that is computed.
+    fn get(&self, id: TempId) -> Option<&Levels> {
+        self.0.get(&id)?.get(&0)
+    }
+
+    /// What is written of a temporary at distances that `wanted` says.
+    fn collect(&self, id: TempId, wanted: impl Fn(i64) -> bool, into: &mut Levels) {
+        for (ahead, levels) in self.0.get(&id).into_iter().flatten() {
+            if wanted(*ahead) {
+                levels.0.iter().for_each(|range| into.add(range));
+            }
+        }
+    }
+}
+
 /// Levels of temporaries that were written.
 #[derive(Clone, Debug, Default)]
 struct Written {
     /// By any statement.
-    some: HashMap<TempId, Levels>,
+    some: Ahead,
     /// By statements that write every point.
-    every: HashMap<TempId, Levels>,
+    every: Ahead,
 }
 
 impl Written {
+    /// Adds what a computation wrote that is over.
     fn add(&mut self, other: Written) {
         for (mine, theirs) in [(&mut self.some, other.some), (&mut self.every, other.every)] {
-            for (id, levels) in theirs {
-                let mine = mine.entry(id).or_default();
-                levels.0.iter().for_each(|range| mine.add(range));
+            for (id, levels) in theirs.0 {
+                for range in levels.values().flat_map(|levels| &levels.0) {
+                    mine.add(id, 0, range);
+                }
             }
         }
     }
@@ -302,9 +336,17 @@ struct Here<'a> {
     /// Written by the whole computation.
     whole: &'a Written,
     /// Written by this computation so far, conditional or not.
-    some: &'a mut HashMap<TempId, Levels>,
+    some: &'a mut Ahead,
     /// Written by the sections of this computation before.
-    every: &'a HashMap<TempId, Levels>,
+    every: &'a Ahead,
+}
+
+/// How far ahead of the level that is computed an offset along K is.
+fn ahead(order: Order, up: i64) -> i64 {
+    match order {
+        Order::Parallel | Order::Forward => up,
+        Order::Backward => -up,
+    }
 }
 
 impl Check<'_> {
@@ -315,14 +357,16 @@ impl Check<'_> {
             let range = resolve(section.interval, self.levels);
             let mut every = always_written(self.stencil, &section.body);
             if !is_never_empty(section.interval) {
-                every.retain(|id| self.has_levels(*id));
+                every.retain(|(id, _)| self.has_levels(*id));
             }
-            for id in &every {
-                whole.every.entry(*id).or_default().add(&range);
+            for (id, up) in &every {
+                let (start, end) = (range.start + up, range.end + up);
+                (whole.every).add(*id, ahead(computation.order, *up), &(start..end));
             }
             accesses(&section.body, &mut |access| {
                 if let (Target::Temp(id), true) = (access.target, access.write) {
-                    whole.some.entry(id).or_default().add(&range);
+                    let (ahead, range) = self.written(computation.order, &range, &access);
+                    whole.some.add(id, ahead, &range);
                 }
             });
             sections.push((section, range, every));
@@ -333,8 +377,7 @@ impl Check<'_> {
                 .collect();
             self.conditions.foresee(&bodies);
         }
-        let mut some = HashMap::new();
-        let mut every: HashMap<TempId, Levels> = HashMap::new();
+        let (mut some, mut every) = (Ahead::default(), Ahead::default());
         for (section, range, written) in sections {
             let mut here = Here {
                 order: computation.order,
@@ -345,11 +388,21 @@ impl Check<'_> {
             };
             self.in_areas.clear();
             self.block(&section.body, &mut here, &mut HashSet::new());
-            for id in written {
-                every.entry(id).or_default().add(&range);
+            for (id, up) in written {
+                let levels = range.start + up..range.end + up;
+                every.add(id, ahead(computation.order, up), &levels);
             }
         }
         self.before.add(whole);
+    }
+
+    /// How far ahead, and which levels a write reaches from a range of levels.
+    fn written(&self, order: Order, range: &Range<i64>, write: &Access) -> (i64, Range<i64>) {
+        if write.level != LevelIndex::Constant {
+            return (ANYWHERE, 0..self.levels);
+        }
+        let up = i64::from(write.offset.along(Axis::K));
+        (ahead(order, up), range.start + up..range.end + up)
     }
 
     /// Goes through statements; `sure` are the temporaries that every point has written in this section so far. Returns which
@@ -374,14 +427,20 @@ impl Check<'_> {
                     for expr in stmt.expressions() {
                         self.reads(expr, here, sure);
                     }
-                    self.conditions
-                        .assign(*target, *target_span, value, &here.range);
-                    if let Target::Temp(id) = target {
-                        here.some.entry(*id).or_default().add(&here.range);
-                        let whole = elements.complete(self.stencil, *id, subscript.as_deref());
-                        if whole && sure.insert(*id) {
-                            new.insert(*id);
+                    match is_here(stmt) {
+                        true => (self.conditions).assign(*target, *target_span, value, &here.range),
+                        false => self.conditions.assign_elsewhere(*target, *target_span),
+                    }
+                    let Target::Temp(id) = *target else { continue };
+                    accesses(std::slice::from_ref(stmt), &mut |access| {
+                        if access.write {
+                            self.write(id, &access, here);
                         }
+                    });
+                    let whole =
+                        is_here(stmt) && elements.complete(self.stencil, id, subscript.as_deref());
+                    if whole && sure.insert(id) {
+                        new.insert(id);
                     }
                 }
                 StmtKind::If {
@@ -444,20 +503,71 @@ impl Check<'_> {
             if let ExprKind::Access {
                 target: Target::Temp(id),
                 offset,
-                ..
+                ref subscript,
             } = node.kind
             {
                 let in_area = |(area, written): &(Area, TempId)| {
                     *written == id && area.covers(self.area, offset)
                 };
                 let sure = sure.contains(&id) || self.in_areas.iter().any(in_area);
-                if self.has_levels(id) {
+                let level = (subscript.as_ref()).map_or(LevelIndex::Constant, |s| s.level);
+                if !self.has_levels(id) {
+                    self.read_without_levels(id, offset, node.span, here, sure);
+                } else if level == LevelIndex::Constant {
                     self.read(id, offset, node.span, here, sure);
                 } else {
-                    self.read_without_levels(id, offset, node.span, here, sure);
+                    self.read_anywhere(id, node.span, here);
                 }
             }
         });
+    }
+
+    /// Notes a write; one outside of the domain is an error.
+    fn write(&mut self, id: TempId, write: &Access, here: &mut Here) {
+        let (ahead, range) = self.written(here.order, &here.range, write);
+        here.some.add(id, ahead, &range);
+        let outside = match () {
+            () if range.is_empty() => return,
+            () if range.start < 0 => range.start,
+            () if range.end > self.levels => self.levels,
+            () => return,
+        };
+        if !self.reported.insert(id) {
+            return;
+        }
+        let name = self.stencil.temporary(id).source_name();
+        let place = match outside {
+            level if level < 0 => "below the first level".to_string(),
+            level => describe(level, self.levels),
+        };
+        self.errors.push(
+            Diagnostic::error(
+                OUTSIDE_LEVEL,
+                Category::Definition,
+                write.span,
+                format!("`{name}` is assigned outside of the domain"),
+            )
+            .with_label(format!("this writes {place}"))
+            .with_help("write it in a smaller interval; a temporary has the levels of the domain"),
+        );
+    }
+
+    /// A read at a level that is computed finds what was written at any.
+    fn read_anywhere(&mut self, id: TempId, span: Span, here: &Here) {
+        let (mut some, mut every) = (Levels::default(), Levels::default());
+        self.before.some.collect(id, |_| true, &mut some);
+        self.before.every.collect(id, |_| true, &mut every);
+        if here.order != Order::Parallel {
+            here.whole.some.collect(id, |_| true, &mut some);
+        }
+        if some.0.is_empty() {
+            if self.reported.insert(id) {
+                let error = self.unwritten(id, span, 0, &some);
+                self.errors.push(error);
+            }
+        } else if every.first_missing(0..self.levels).is_some() {
+            self.uninitialised[id.0 as usize] = true;
+        }
     }
 
     fn read(&mut self, id: TempId, offset: Offset, span: Span, here: &Here, sure: bool) {
@@ -465,28 +575,21 @@ impl Check<'_> {
         let wanted = here.range.start + up..here.range.end + up;
         let distance = match here.order {
             Order::Parallel => 0,
-            Order::Forward => up,
-            Order::Backward => -up,
+            order => ahead(order, up),
         };
         let (mut some, mut every) = (Levels::default(), Levels::default());
-        for (all, from) in [
-            (&mut some, self.before.some.get(&id)),
-            (&mut every, self.before.every.get(&id)),
-        ] {
-            from.into_iter()
-                .flat_map(|levels| &levels.0)
-                .for_each(|range| all.add(range));
-        }
-        let (more_some, more_every) = match distance {
-            0 => (here.some.get(&id), here.every.get(&id)),
-            _ if distance < 0 => (here.whole.some.get(&id), here.whole.every.get(&id)),
-            _ => (None, None),
-        };
-        for (all, from) in [(&mut some, more_some), (&mut every, more_every)] {
-            from.into_iter()
-                .flat_map(|levels| &levels.0)
-                .for_each(|range| all.add(range));
-        }
+        self.before.some.collect(id, |_| true, &mut some);
+        self.before.every.collect(id, |_| true, &mut every);
+        // From levels that were computed before, and from this one so far.
+        here.whole
+            .some
+            .collect(id, |ahead| ahead > distance, &mut some);
+        here.whole
+            .every
+            .collect(id, |ahead| ahead > distance, &mut every);
+        here.some.collect(id, |ahead| ahead == distance, &mut some);
+        here.every
+            .collect(id, |ahead| ahead == distance, &mut every);
         if sure && distance == 0 {
             every.add(&here.range);
         }
@@ -520,10 +623,10 @@ impl Check<'_> {
     ) {
         let any = |levels: Option<&Levels>| levels.is_some_and(|levels| !levels.0.is_empty());
         let in_order = here.order != Order::Parallel;
-        let some = any(self.before.some.get(&id))
-            || any(here.some.get(&id))
-            || in_order && any(here.whole.some.get(&id));
-        let every = any(self.before.every.get(&id)) || any(here.every.get(&id)) || sure;
+        let some = any(self.before.some.get(id))
+            || any(here.some.get(id))
+            || in_order && any(here.whole.some.get(id));
+        let every = any(self.before.every.get(id)) || any(here.every.get(id)) || sure;
         if !some {
             if self.reported.insert(id) {
                 let error = self.unwritten(id, span, 0, &Levels::default());
@@ -635,19 +738,38 @@ impl Elements {
     }
 }
 
-/// The temporaries that statements write whatever the conditions are.
-fn always_written(stencil: &Stencil, body: &[Stmt]) -> HashSet<TempId> {
+/// Whether an assignment is to the point itself.
+pub(super) fn is_here(stmt: &Stmt) -> bool {
+    match &stmt.kind {
+        StmtKind::Assign {
+            offset, subscript, ..
+        } => {
+            let level = (subscript.as_ref()).map_or(LevelIndex::Constant, |s| s.level);
+            *offset == Offset::ZERO && level == LevelIndex::Constant
+        }
+        _ => false,
+    }
+}
+
+/// The temporaries that statements write whatever the conditions are, with the offset along K.
+fn always_written(stencil: &Stencil, body: &[Stmt]) -> HashSet<(TempId, i64)> {
     let mut found = HashSet::new();
     let mut elements = Elements::default();
     for stmt in body {
         match &stmt.kind {
             StmtKind::Assign {
                 target: Target::Temp(id),
+                offset,
                 subscript,
                 ..
             } => {
-                if elements.complete(stencil, *id, subscript.as_deref()) {
-                    found.insert(*id);
+                let level = (subscript.as_ref()).map_or(LevelIndex::Constant, |s| s.level);
+                let whole = match is_here(stmt) {
+                    true => elements.complete(stencil, *id, subscript.as_deref()),
+                    false => !is_partial(subscript.as_deref()),
+                };
+                if level == LevelIndex::Constant && whole {
+                    found.insert((*id, i64::from(offset.along(Axis::K))));
                 }
             }
             StmtKind::Assign { .. } | StmtKind::While { .. } | StmtKind::Region { .. } => {}

@@ -28,7 +28,7 @@ use std::collections::HashSet;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::elements::{self, Indices};
 use crate::grid::Extent;
-use crate::ir::{Stencil, Target};
+use crate::ir::{LevelIndex, Stencil, Target};
 use access::Place;
 
 /// A temporary is read where no statement before assigns it.
@@ -47,6 +47,12 @@ pub const GROWING_EXTENT: Code = Code(405);
 pub const CONDITIONAL_NEIGHBOUR: Code = Code(406);
 /// An offset or the bound of an interval that is larger than any grid.
 pub const TOO_FAR: Code = Code(407);
+/// A `while` reads neighbours of what it assigns.
+pub const LOOP_NEIGHBOUR: Code = Code(410);
+/// A write at another level in a parallel computation.
+pub const PARALLEL_WRITE: Code = Code(411);
+/// A temporary is written at a level that no domain has.
+pub const OUTSIDE_LEVEL: Code = Code(412);
 /// Warning: a parameter that nothing uses.
 pub const UNUSED_PARAMETER: Code = Code(420);
 /// Warning: a temporary that is assigned but never read.
@@ -160,8 +166,10 @@ pub struct FieldInfo {
     /// | `f` in `interval(1, None)` | `(-1, 0)` |
     ///
     /// An end that depends on the height of the domain, as the upper one in `interval(0, 1)`, counts as 0. Along an axis that
-    /// the field does not have, and for a field that is not used, it is `(0, 0)`.
+    /// the field does not have, and for a field that is not used, it is `(0, 0)`. Levels that are computed do not count.
     pub extent: Extent,
+    /// Whether it is accessed at levels that are computed, which may be any that its array has.
+    pub any_level: bool,
 }
 
 /// What there is to know of a temporary.
@@ -226,6 +234,7 @@ fn once_per_place(stencil: &Stencil, found: Vec<Diagnostic>) -> impl Iterator<It
 fn fields(stencil: &Stencil, places: &[Place], extents: &[Vec<Vec<Extent>>]) -> Vec<FieldInfo> {
     let mut access = vec![Access::None; stencil.fields.len()];
     let mut reach: Vec<Option<Extent>> = vec![None; stencil.fields.len()];
+    let mut any_level = vec![false; stencil.fields.len()];
     for place in places {
         let Target::Field(id) = place.target else {
             continue;
@@ -236,24 +245,34 @@ fn fields(stencil: &Stencil, places: &[Place], extents: &[Vec<Vec<Extent>>]) -> 
         } else {
             Access::Read
         });
+        any_level[n] |= place.level != LevelIndex::Constant;
         let Some(at) = place.reach(place.computed_on(extents)) else {
             continue;
         };
         let interval = stencil.computations[place.computation].sections[place.section].interval;
         let [i, j, _] = at.0.map(area::at_its_end);
-        let found = Extent([i, j, levels::reach(interval, place.offset)]);
+        // A level that is computed may be any that the array has.
+        let vertical = match place.level {
+            LevelIndex::Constant => levels::reach(interval, place.offset),
+            LevelIndex::Offset | LevelIndex::Absolute => (i32::MIN, i32::MIN),
+        };
+        let found = Extent([i, j, vertical]);
         reach[n] = Some(reach[n].map_or(found, |known| known.union(found)));
     }
     (stencil.fields.iter())
-        .zip(access.into_iter().zip(reach))
-        .map(|(field, (access, reach))| {
+        .zip(access.into_iter().zip(reach).zip(any_level))
+        .map(|(field, ((access, reach), any_level))| {
             let mut extent = reach.unwrap_or(Extent::ZERO);
             for (along, has_axis) in extent.0.iter_mut().zip(field.axes.0) {
-                if !has_axis {
+                if !has_axis || *along == (i32::MIN, i32::MIN) {
                     *along = (0, 0);
                 }
             }
-            FieldInfo { access, extent }
+            FieldInfo {
+                access,
+                extent,
+                any_level,
+            }
         })
         .collect()
 }

@@ -128,7 +128,8 @@ impl Operations {
             ExprKind::Literal(_)
             | ExprKind::Scalar(_)
             | ExprKind::Access { .. }
-            | ExprKind::Position(_) => return,
+            | ExprKind::Position(_)
+            | ExprKind::Size(_) => return,
             ExprKind::Unary(UnaryOp::Neg, _) => Operation::MinMax,
             ExprKind::Unary(UnaryOp::Not | UnaryOp::Invert, _) => Operation::Logic,
             ExprKind::Binary(BinaryOp::Pow, _, exponent) => return self.power(node, exponent),

@@ -199,6 +199,9 @@ fn window(nest: &ColumnNest, id: TempId) -> Option<usize> {
         let mut offsets = Vec::new();
         for accesses in statements.map(Accesses::of) {
             let own = |target: &Target| *target == Target::Temp(id);
+            if accesses.afar.contains(&Target::Temp(id)) {
+                return None;
+            }
             let written = accesses.writes.iter().filter(|(target, _)| own(target));
             offsets.extend(written.map(|_| 0));
             let read = accesses.reads.iter().filter(|(target, _)| own(target));
@@ -266,6 +269,11 @@ fn note_stage(
                 let row = ahead + slide.map_or(0, |axis| offset.along(axis));
                 let in_place = offset == crate::grid::Offset::ZERO;
                 note(id, row, in_place, false, relative.shifted(offset));
+            }
+        }
+        for target in accesses.afar {
+            if let Target::Temp(id) = target {
+                note(id, ahead, false, false, relative);
             }
         }
         for (target, _) in accesses.writes {

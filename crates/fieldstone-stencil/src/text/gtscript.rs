@@ -215,6 +215,7 @@ impl Writer<'_> {
                 subscript,
             } => out.push_str(&self.place(*target, *offset, subscript.as_deref())),
             ExprKind::Position(axis) => out.push_str(&axis.to_string()),
+            ExprKind::Size(axis) => out.push_str(&format!("size({axis})")),
             ExprKind::Unary(op, a) => {
                 let symbol = match op {
                     UnaryOp::Neg => "(-",

@@ -68,7 +68,7 @@ use crate::source::{SourceMap, Span};
 fn implied(stencil: &Stencil, kind: &ExprKind) -> Option<DType> {
     match kind {
         ExprKind::Literal(_) | ExprKind::Cast(_) => None,
-        ExprKind::Position(_) => Some(DType::Int64),
+        ExprKind::Position(_) | ExprKind::Size(_) => Some(DType::Int64),
         ExprKind::Scalar(id) => stencil.scalars.get(id.0 as usize).map(|s| s.dtype),
         ExprKind::Access { target, .. } => match target {
             Target::Field(id) => stencil.fields.get(id.0 as usize).map(|f| f.dtype),

@@ -510,6 +510,9 @@ impl Parser {
         if name == "index" && self.is_symbol("(") && !quoted {
             return Ok((ExprKind::Position(self.axis()?), None));
         }
+        if name == "size" && self.is_symbol("(") && !quoted {
+            return Ok((ExprKind::Size(self.axis()?), None));
+        }
         if self.is_symbol("(") && !quoted {
             return self.call(&name, span, depth);
         }

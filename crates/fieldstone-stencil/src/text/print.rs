@@ -238,6 +238,9 @@ impl<'a> Printer<'a> {
             ExprKind::Position(axis) => {
                 let _ = write!(self.out, "index({axis})");
             }
+            ExprKind::Size(axis) => {
+                let _ = write!(self.out, "size({axis})");
+            }
             ExprKind::Unary(op, a) => rest.extend(Piece::call(op.symbol(), [&**a])),
             ExprKind::Binary(op, a, b) => rest.extend(Piece::infix(a, op.symbol(), b)),
             ExprKind::Compare(op, a, b) => rest.extend(Piece::infix(a, op.symbol(), b)),

@@ -49,6 +49,7 @@ impl Types {
                 subscript: None,
             } => (ExprKind::read(target, offset), self.target(target)),
             ExprKind::Position(axis) => (ExprKind::Position(axis), Ty::Strong(DType::Int64)),
+            ExprKind::Size(axis) => (ExprKind::Size(axis), Ty::Strong(DType::Int64)),
             _ => return None,
         };
         let stored = match kind {
@@ -82,7 +83,9 @@ enum Operation {
 /// Takes an expression apart: its operands are to be resolved first.
 fn open(expr: Expr, todo: &mut Vec<Step>) {
     let (operation, operands) = match expr.kind {
-        ExprKind::Literal(_) | ExprKind::Scalar(_) | ExprKind::Position(_) => return,
+        ExprKind::Literal(_) | ExprKind::Scalar(_) | ExprKind::Position(_) | ExprKind::Size(_) => {
+            return;
+        }
         ExprKind::Access {
             target,
             offset,

@@ -1,0 +1,141 @@
+"""Intervals whose bounds are numbers of the call, fields, or expressions of externals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fieldstone import errors, gtscript
+from fieldstone.gtscript import BACKWARD, FORWARD, IJ, PARALLEL, Field, K, computation, interval
+
+
+def of_externals(inp: Field["real"], out: Field["real"]):
+    from __externals__ import bottom, top
+
+    with computation(PARALLEL):
+        with interval(0, top + 1):
+            out = inp
+        with interval(top + 1, -bottom):
+            out = 2.0 * inp
+        with interval(-bottom, None):
+            out = 3.0 * inp
+
+
+@pytest.mark.parametrize(("top", "bottom"), [(0, 1), (1, 2)])
+def test_bounds_are_expressions_of_externals(check, top, bottom):
+    def reference(f):
+        k = np.arange(f.domain[2])
+        factor = np.where(k <= top, 1, np.where(k < f.domain[2] - bottom, 2, 3))
+        f.out[...] = factor.astype(f.inp.dtype) * f.inp
+
+    check(of_externals, reference, externals={"top": top, "bottom": bottom})
+
+
+def of_scalars(inp: Field["real"], out: Field["real"], begin: int, end: np.int32):
+    with computation(PARALLEL):
+        with interval(0, begin):
+            out = 1.0
+        with interval(begin, end):
+            out = inp[0, 0, -1] + inp[1, 0, 1]
+        with interval(end, None):
+            out = 3.0
+
+
+def bounds(rng, domain):
+    begin, end = sorted(rng.integers(0, domain[2] + 1, 2))
+    return {"begin": int(begin), "end": int(end) - domain[2] if end < domain[2] else int(end)}
+
+
+def test_bounds_are_numbers_of_the_call_and_negative_ones_count_from_the_end(check):
+    def reference(f, begin, end):
+        k = np.arange(f.domain[2])
+        end = end + f.domain[2] if end < 0 else end
+        inner = f.at("inp", 0, 0, -1) + f.at("inp", 1, 0, 1)
+        f.out[...] = np.where(k < begin, 1, np.where(k < end, inner, 3))
+
+    check(of_scalars, reference, scalars=bounds)
+
+
+def sweep(inp: Field["real"], out: Field["real"], begin: int):
+    with computation(FORWARD):
+        with interval(0, begin):
+            out = inp
+        with interval(begin, None):
+            out = out[0, 0, -1] + inp
+    with computation(BACKWARD), interval(begin, -1):
+        tmp = inp
+        out = out[0, 0, 1] - tmp
+
+
+def test_vertical_loops_begin_where_the_call_says(check):
+    def reference(f, begin):
+        nk = f.domain[2]
+        for k in range(nk):
+            f.out[:, :, k] = f.inp[:, :, k] if k < begin else f.out[:, :, k - 1] + f.inp[:, :, k]
+        for k in range(nk - 2, begin - 1, -1):
+            f.out[:, :, k] = f.out[:, :, k + 1] - f.inp[:, :, k]
+
+    check(sweep, reference, scalars=lambda rng, domain: {"begin": int(rng.integers(1, domain[2]))})
+
+
+def of_fields(inp: Field["real"], depth: Field[IJ, "int32"], out: Field["real"]):
+    with computation(FORWARD):
+        with interval(0, depth):
+            out = inp
+        with interval(depth, None):
+            out = out[0, 0, -1] if K > 0 else 0.0
+
+
+def test_bounds_differ_from_column_to_column(check):
+    def reference(f):
+        for k in range(f.domain[2]):
+            before = f.out[:, :, k - 1] if k else 0
+            f.out[:, :, k] = np.where(k < f.depth, f.inp[:, :, k], before)
+
+    check(of_fields, reference)
+
+
+def overlapping(out: Field["real"], first: int, second: int):
+    with computation(PARALLEL):
+        with interval(0, first):
+            out = 1.0
+        with interval(second, None):
+            out = out + 1.0
+
+
+def test_intervals_run_one_after_the_other(check):
+    def reference(f, first, second):
+        k = np.arange(f.domain[2])
+        f.out[...] = np.where(k < first, 1, f.out)
+        f.out[...] = np.where(k >= second, f.out + f.out.dtype.type(1), f.out)
+
+    check(overlapping, reference, scalars=lambda rng, domain: {"first": 3, "second": 1})
+
+
+@pytest.mark.parametrize("backend", ["debug", "numpy", "cpu_kfirst", "cpu_ifirst"])
+def test_levels_that_such_an_interval_does_not_reach_need_not_exist(backend):
+    stencil = gtscript.stencil(backend, sweep, dtypes={"real": np.float64})
+    inp, out = np.ones((3, 3, 5)), np.zeros((3, 3, 5))
+    stencil(inp, out, begin=1)
+    with pytest.raises(errors.OutOfBoundsError, match="`out` is accessed at"):
+        stencil(inp, out, begin=0)
+
+
+def real_bound(out: Field[float], top: float):
+    with computation(PARALLEL), interval(0, top):
+        out = 1.0
+
+
+def level_bound(out: Field[float], top: Field[int]):
+    with computation(PARALLEL), interval(0, top):
+        out = 1.0
+
+
+@pytest.mark.parametrize(
+    ("definition", "words"),
+    [(real_bound, "it is a real number"), (level_bound, "it differs from level to level")],
+)
+def test_what_cannot_be_a_bound_is_refused(definition, words):
+    with pytest.raises(errors.GTScriptError, match="FS0007") as error:
+        gtscript.stencil("numpy", definition)
+    assert words in str(error.value)
