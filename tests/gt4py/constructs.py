@@ -1203,7 +1203,7 @@ def computed_level(inp: Field[float], shift: Field[np.int32], out: Field[float])
 @construct(scalars={"shift": 1})
 def computed_level_of_a_scalar(inp: Field[float], out: Field[float], shift: int):
     with computation(PARALLEL), interval(1, -1):
-        out = inp[0, 0, shift] + inp[1, 0, -shift]
+        out = inp[0, 0, shift] + 2.0 * inp[0, 0, -shift]
 
 
 @construct()

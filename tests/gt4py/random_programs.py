@@ -2,7 +2,7 @@
 
 They assign reals to two fields and to temporaries in one to three computations, with conditions, functions, offsets,
 intervals and recurrences. Where GT4Py is known to compute something else than a program says, none is written: no
-function of integers alone, and no temporary that is assigned under a condition.
+function of integers or of integer literals, and no temporary that is assigned under a condition.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Writer:
     def leaf(self) -> str:
         kind = self.random.random()
         if kind < 0.15:
-            return self.random.choice(["0.5", "2.0", "-1.5", "3", "0.1"])
+            return self.random.choice(["0.5", "2.0", "-1.5", "3.0", "0.1"])
         if kind < 0.5:
             field = self.random.choice("ab")
             return field + (self.offset(self.below) if self.random.random() < 0.6 else "")

@@ -276,7 +276,7 @@ def interval_from_nowhere(inp: Field[float], out: Field[float]):
         out = inp
 
 
-@wrong("ValueError")
+@wrong("ValueError", here="GTScriptSyntaxError")
 def interval_to_a_field_with_levels(inp: Field[float], out: Field[float], top: Field[np.int64]):
     with computation(FORWARD), interval(0, top):
         out = inp
@@ -627,7 +627,7 @@ def too_many_data_indices(v: Field[(float, (3,))], out: Field[float]):
         out = v[0, 0, 0][1, 1]
 
 
-@wrong("GTScriptSyntaxError")
+@wrong("GTScriptSyntaxError", here="nothing")
 def absolute_level_of_a_word(inp: Field[float], out: Field[float]):
     with computation(PARALLEL), interval(...):
         out = inp.at(K=K)
