@@ -11,7 +11,7 @@ use fieldstone_stencil::elements::{Element, FEW};
 use fieldstone_stencil::ir::{Field, Order, Stencil, TempId};
 use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::{LevelNest, Nest, Placement, RowNest, Schedule};
-use fieldstone_stencil::{Axis, Extent, Interval};
+use fieldstone_stencil::{Axes, Axis, Extent, Interval};
 
 use crate::cache::claim::Claim;
 use crate::cache::entry::Facts;
@@ -380,9 +380,10 @@ impl Native {
                 arrays.push(None);
                 continue;
             };
-            let dtype = stencil.temporary(TempId(number as u32)).dtype;
-            let size = dtype.map_or(1, |dtype| dtype.size());
-            let shape = ArrayShape::new(call.domain, extent, variant.schedule.contiguous, size);
+            let temporary = stencil.temporary(TempId(number as u32));
+            let size = temporary.dtype.map_or(1, |dtype| dtype.size());
+            let contiguous = variant.schedule.contiguous;
+            let shape = ArrayShape::new(call.domain, extent, contiguous, temporary.axes, size);
             let memory = self.memory(shape.bytes)?;
             if zeroed {
                 // SAFETY: the block has that many bytes and is this run's alone.
@@ -500,12 +501,15 @@ pub(crate) struct ArrayShape {
 }
 
 impl ArrayShape {
-    pub fn new(domain: [usize; 3], extent: Extent, contiguous: Axis, size: usize) -> ArrayShape {
-        let order = match contiguous {
-            Axis::I => [Axis::I, Axis::J, Axis::K],
-            Axis::J => [Axis::J, Axis::I, Axis::K],
-            Axis::K => [Axis::K, Axis::J, Axis::I],
-        };
+    pub fn new(
+        domain: [usize; 3],
+        extent: Extent,
+        contiguous: Axis,
+        axes: Axes,
+        size: usize,
+    ) -> ArrayShape {
+        let order = axes_by_stride(contiguous).filter(|axis| axes.contains(*axis));
+        let contiguous = array_contiguous_along(contiguous, axes);
         let mut shape = ArrayShape {
             strides: [0; 3],
             origin: 0,
@@ -514,19 +518,34 @@ impl ArrayShape {
         for axis in order {
             let (before, after) = extent.along(axis);
             let (mut before, after) = (before.max(0) as usize, after.max(0) as usize);
-            if axis == contiguous {
+            if Some(axis) == contiguous {
                 // The first point of the domain starts a line in every row.
                 before = before.next_multiple_of(LINE / size);
             }
             shape.strides[axis.index()] = shape.bytes;
             shape.origin += before * shape.bytes;
             shape.bytes *= before + domain[axis.index()] + after;
-            if axis == contiguous {
+            if Some(axis) == contiguous {
                 shape.bytes = shape.bytes.next_multiple_of(LINE);
             }
         }
         shape
     }
+}
+
+/// The axes of an array of a schedule, that with the smallest stride first.
+fn axes_by_stride(contiguous: Axis) -> impl Iterator<Item = Axis> {
+    let order = match contiguous {
+        Axis::I => [Axis::I, Axis::J, Axis::K],
+        Axis::J => [Axis::J, Axis::I, Axis::K],
+        Axis::K => [Axis::K, Axis::J, Axis::I],
+    };
+    order.into_iter()
+}
+
+/// The axis that an array of a schedule for rows along `contiguous` is contiguous along.
+pub(crate) fn array_contiguous_along(contiguous: Axis, axes: Axes) -> Option<Axis> {
+    axes_by_stride(contiguous).find(|axis| axes.contains(*axis))
 }
 
 thread_local! {

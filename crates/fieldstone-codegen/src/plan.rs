@@ -90,7 +90,8 @@ impl Plan {
         let Placement::Array { extent, .. } = self.schedule.temporaries[id.0 as usize] else {
             return None;
         };
-        let size = program.stencil.temporary(id).dtype?.size();
-        Some(ArrayShape::new(domain, extent, self.schedule.contiguous, size).bytes)
+        let temporary = program.stencil.temporary(id);
+        let (axes, size) = (temporary.axes, temporary.dtype?.size());
+        Some(ArrayShape::new(domain, extent, self.schedule.contiguous, axes, size).bytes)
     }
 }

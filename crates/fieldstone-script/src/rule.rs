@@ -143,8 +143,6 @@ rules! {
     Unsupported {
         /// The index along I or J as a value.
         AXIS_VALUE = 507;
-        /// Temporaries that are not three-dimensional.
-        TEMPORARY_AXES = 508;
     }
 }
 

@@ -34,6 +34,8 @@ pub struct Axes(pub [bool; 3]);
 impl Axes {
     /// All three axes.
     pub const IJK: Axes = Axes([true; 3]);
+    /// The vertical axis.
+    pub const K: Axes = Axes([false, false, true]);
 
     /// Whether the field extends along `axis`.
     pub fn contains(self, axis: Axis) -> bool {

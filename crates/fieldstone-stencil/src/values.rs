@@ -9,7 +9,7 @@
 //!
 //! Values that never meet can live in different places, most of them in registers.
 
-use crate::grid::Axis;
+use crate::grid::{Axes, Axis};
 use crate::ir::{Expr, Stencil, Stmt, StmtKind, Target, TempId, Temporary};
 use crate::visit::Accesses;
 
@@ -21,6 +21,12 @@ pub fn split(mut stencil: Stencil) -> Stencil {
         current: Vec::new(),
         temporaries: std::mem::take(&mut stencil.temporaries),
     };
+    // A value that no other level reads can as well have one for each.
+    for (temporary, inside) in names.temporaries.iter_mut().zip(&names.inside) {
+        if *inside && !temporary.axes.contains(Axis::K) {
+            temporary.axes = temporary.axes.union(Axes::K);
+        }
+    }
     let sections = stencil
         .computations
         .iter_mut()

@@ -87,10 +87,11 @@ fn a_seed_gives_the_same_stencil_for_ever() {
     insta::assert_snapshot!(texts.join("\n"));
 }
 
-/// Runs a program on a domain of one column, writing down nothing but which points have a value.
+/// Runs a program on a domain of as few columns as it takes, writing down nothing but which points have a value.
 struct Run<'a> {
     program: &'a Program,
     levels: i64,
+    columns: [i64; 2],
     /// Points of temporaries with a value.
     values: HashMap<(Target, [i64; 3]), ()>,
 }
@@ -100,6 +101,7 @@ impl<'a> Run<'a> {
         Run {
             program,
             levels: program.analysis.min_levels.max(4) as i64,
+            columns: program.analysis.min_points.map(|points| points.max(1) as i64),
             values: HashMap::new(),
         }
     }
@@ -125,7 +127,7 @@ impl<'a> Run<'a> {
                             .iter()
                             .filter(|level| range.contains(&(**level as usize)));
                         let points: Vec<[i64; 3]> =
-                            here.flat_map(|level| points(extent, *level)).collect();
+                            here.flat_map(|level| self.points(extent, *level)).collect();
                         self.statement(stmt, &points);
                     }
                 }
@@ -139,10 +141,15 @@ impl<'a> Run<'a> {
                 target,
                 offset,
                 write,
+                area,
                 ..
             } = access;
-            for point in points {
-                let at: [i64; 3] = std::array::from_fn(|n| point[n] + i64::from(offset.0[n]));
+            let axes = self.program.stencil.target_axes(target);
+            for point in points.iter().filter(|point| self.is_in(area, point)) {
+                let mut at: [i64; 3] = std::array::from_fn(|n| point[n] + i64::from(offset.0[n]));
+                if !axes.contains(Axis::K) {
+                    at[2] = 0;
+                }
                 match target {
                     Target::Field(_) => self.inside(target, at),
                     Target::Temp(_) if write => {
@@ -180,7 +187,7 @@ impl<'a> Run<'a> {
                 )
             }
         };
-        let sizes = [1, 1, self.levels];
+        let sizes = [self.columns[0], self.columns[1], self.levels];
         for axis in axes.iter() {
             let (lower, upper) = extent.along(axis);
             let n = axis.index();
@@ -192,14 +199,23 @@ impl<'a> Run<'a> {
             );
         }
     }
-}
 
-fn points(extent: Extent, level: i64) -> Vec<[i64; 3]> {
-    let range = |axis| {
-        let (lower, upper) = extent.along(axis);
-        -i64::from(lower)..=i64::from(upper)
-    };
-    range(Axis::I)
-        .flat_map(|i| range(Axis::J).map(move |j| [i, j, level]))
-        .collect()
+    fn points(&self, extent: Extent, level: i64) -> Vec<[i64; 3]> {
+        let range = |axis: Axis| {
+            let (lower, upper) = extent.along(axis);
+            -i64::from(lower)..self.columns[axis.index()] + i64::from(upper)
+        };
+        range(Axis::I)
+            .flat_map(|i| range(Axis::J).map(move |j| [i, j, level]))
+            .collect()
+    }
+
+    fn is_in(&self, area: Area, point: &[i64; 3]) -> bool {
+        (0..2).all(|n| {
+            let size = self.columns[n] as usize;
+            let Range { start, end } = area.0[n];
+            start.is_none_or(|start| point[n] >= start.resolve(size))
+                && end.is_none_or(|end| point[n] < end.resolve(size))
+        })
+    }
 }

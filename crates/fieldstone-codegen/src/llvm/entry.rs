@@ -30,7 +30,7 @@ pub(super) struct Context<'a> {
 impl Context<'_> {
     /// The axis along which a field or array is contiguous.
     pub fn contiguous_along(&self, target: Written) -> Option<Axis> {
-        contiguous_along(self.schedule, self.layout, target)
+        contiguous_along(&self.program.stencil, self.schedule, self.layout, target)
     }
 }
 

@@ -30,12 +30,14 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use fieldstone_stencil::ir::Stencil;
 use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::{Nest, Placement, RowNest, Schedule};
 use fieldstone_stencil::{Axis, Span};
 
 pub use row::widest;
 
+use crate::native::array_contiguous_along;
 use crate::tile::Scratch;
 use crate::transposed;
 
@@ -121,6 +123,7 @@ pub struct Kernel {
 
 /// The axis along which a field or an array is contiguous.
 fn contiguous_along(
+    stencil: &Stencil,
     schedule: &Schedule,
     layout: &Layout,
     target: fieldstone_stencil::ir::Target,
@@ -129,7 +132,8 @@ fn contiguous_along(
         fieldstone_stencil::ir::Target::Field(id) => layout.0[id.0 as usize],
         fieldstone_stencil::ir::Target::Temp(id) => {
             let is_array = matches!(schedule.temporaries[id.0 as usize], Placement::Array { .. });
-            is_array.then_some(schedule.contiguous)
+            let axes = stencil.temporary(id).axes;
+            array_contiguous_along(schedule.contiguous, axes).filter(|_| is_array)
         }
     }
 }
@@ -172,8 +176,9 @@ pub fn emit(program: &Program, schedule: &Schedule, layout: &Layout, target: &Ta
         match nest {
             Nest::Rows(nest) => add(kernel::Loops::Rows(nest), rows(nest)),
             Nest::Columns(nest) => {
-                let along_levels =
-                    |target| contiguous_along(schedule, layout, target) == Some(Axis::K);
+                let along_levels = |target| {
+                    contiguous_along(&program.stencil, schedule, layout, target) == Some(Axis::K)
+                };
                 let transposed = transposed::of(program, nest, along_levels);
                 let scratch = Scratch::of_columns(&program.stencil, schedule, index, transposed);
                 add(kernel::Loops::Columns(nest), scratch);

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
+use fieldstone_stencil::grid::Range;
 use fieldstone_stencil::ir::{
     BinaryOp, Expr, ExprKind, LevelIndex, ScalarId, Stencil, Stmt, StmtKind, Target,
 };
@@ -38,7 +39,7 @@ pub(super) fn stage(
     row: &Row,
     range: &(String, String),
 ) {
-    let width = width(context, stage);
+    let width = width(context, stage, row.vector);
     let preheader = preheader(context, entry, b, stage, row);
     let through = level::written_through(&stage.statements);
     let length = b.sub(&range.1, &range.0);
@@ -139,8 +140,23 @@ fn streaming(
     stream
 }
 
-/// Lanes of the widest type of a stage that fill a register.
-fn width(context: &Context<'_>, stage: &Stage) -> usize {
+/// Lanes of the widest type of a stage that fill a register; one where it never has as many points.
+fn width(context: &Context<'_>, stage: &Stage, vector: Axis) -> usize {
+    let lanes = register_width(context, stage);
+    match points(stage.area.along(vector)) {
+        Some(points) if points < lanes => 1,
+        _ => lanes,
+    }
+}
+
+/// Points of a range, at most, where the domain has no say in it.
+fn points(range: Range) -> Option<usize> {
+    let (start, end) = (range.start?, range.end?);
+    let points = (start.level == end.level).then_some(end.offset - start.offset)?;
+    usize::try_from(points).ok()
+}
+
+fn register_width(context: &Context<'_>, stage: &Stage) -> usize {
     context.target.vector_bytes() / widest(&context.program.stencil, stage)
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use fieldstone_stencil::grid::Range;
-use fieldstone_stencil::ir::{Literal, Stmt, StmtKind, Target, TempId};
+use fieldstone_stencil::ir::{ExprKind, Literal, Stmt, StmtKind, Target, TempId};
 use fieldstone_stencil::visit::accesses;
 use fieldstone_stencil::{Area, Axis, Bound, Level, Span};
 use ruff_python_ast::{self as ast, Expr, ExprCall, ExprSubscript, Operator, StmtWith};
@@ -296,7 +296,12 @@ impl Lowering<'_> {
         value: &fieldstone_stencil::ir::Expr,
         span: Span,
     ) -> Result<i32, Reported> {
-        match constant::value(value) {
+        // An integer of NumPy is a literal with a type.
+        let literal = match &value.kind {
+            ExprKind::Cast(literal) => literal,
+            _ => value,
+        };
+        match constant::value(literal) {
             Some(Literal::Int(value)) if value.unsigned_abs() <= super::subscript::FARTHEST => Ok(value as i32),
             Some(_) => Err(self.report(rule::REGION.at(span, "a bound of a region is an integer, or counts from `I[0]` or `I[-1]`").with_help(FORM))),
             None => Err(self.report(

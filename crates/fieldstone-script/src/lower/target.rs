@@ -1,7 +1,7 @@
 //! What is assigned, and the types of temporaries.
 
 use fieldstone_stencil::ir::{self, Literal, Target};
-use fieldstone_stencil::{DType, Offset, Span};
+use fieldstone_stencil::{Axes, Axis, DType, Offset, Span};
 use ruff_python_ast::{Expr, ExprTuple};
 use ruff_text_size::Ranged;
 
@@ -15,6 +15,8 @@ use crate::{constant, rule};
 /// What an annotation says of a temporary.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Type {
+    /// `None` where the annotation names no axes.
+    axes: Option<Axes>,
     dtype: DType,
     data_dims: Vec<u32>,
 }
@@ -22,6 +24,7 @@ pub(super) struct Type {
 impl From<DType> for Type {
     fn from(dtype: DType) -> Type {
         Type {
+            axes: None,
             dtype,
             data_dims: Vec::new(),
         }
@@ -30,6 +33,9 @@ impl From<DType> for Type {
 
 impl std::fmt::Display for Type {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(axes) = self.axes {
+            write!(f, "{axes}, ")?;
+        }
         write!(f, "{}", self.dtype)?;
         if !self.data_dims.is_empty() {
             write!(f, " with data dimensions {:?}", self.data_dims)?;
@@ -83,25 +89,34 @@ impl Lowering<'_> {
                 match subscript.slice.as_ref() {
                     pair @ Expr::Tuple(tuple) if is_vector(tuple) => self.vector_type(pair, tuple),
                     Expr::Tuple(tuple) if tuple.elts.len() == 2 => {
-                        let axes = self.text()[tuple.elts[0].range()].to_string();
-                        if axes == "IJK" || axes.ends_with(".IJK") {
-                            return match &tuple.elts[1] {
-                                pair @ Expr::Tuple(tuple) => self.vector_type(pair, tuple),
-                                dtype => self.annotation(dtype),
-                            };
-                        }
-                        let span = self.span(tuple.elts[0].range());
-                        Err(self.report(
-                            rule::TEMPORARY_AXES
-                                .at(span, "temporaries that are not three-dimensional are not supported yet")
-                                .with_help("leave the annotation out: the temporary then has all three axes"),
-                        ))
+                        let axes = Some(self.axes(&tuple.elts[0])?);
+                        let ty = match &tuple.elts[1] {
+                            pair @ Expr::Tuple(tuple) => self.vector_type(pair, tuple)?,
+                            dtype => self.annotation(dtype)?,
+                        };
+                        Ok(Type { axes, ..ty })
                     }
                     dtype => self.annotation(dtype),
                 }
             }
             _ => unknown(self),
         }
+    }
+
+    /// `IJ`, `gtscript.IJ`
+    fn axes(&mut self, axes: &Expr) -> Result<Axes, Reported> {
+        let span = self.span(axes.range());
+        let text = &self.text()[axes.range()];
+        let name = text.rsplit('.').next().unwrap_or(text);
+        let found = Axes(Axis::ALL.map(|axis| name.contains(&axis.to_string())));
+        if crate::names::path(axes).is_some() && !name.is_empty() && found.to_string() == name {
+            return Ok(found);
+        }
+        Err(self.report(
+            rule::ANNOTATION.at(span, "these are no axes").with_help(
+                "write `Field[IJ, float]` for a temporary with one value for each column",
+            ),
+        ))
     }
 
     /// `(float, (3,))`
@@ -260,7 +275,9 @@ impl Lowering<'_> {
                     let temp = self.temporary(name, dtype, span);
                     if let Some(ty) = ty {
                         self.unshaped.remove(&temp);
-                        self.stencil.temporaries[temp.0 as usize].data_dims = ty.data_dims;
+                        let temporary = &mut self.stencil.temporaries[temp.0 as usize];
+                        temporary.data_dims = ty.data_dims;
+                        temporary.axes = ty.axes.unwrap_or(Axes::IJK);
                     }
                     self.frame_mut()
                         .locals
@@ -281,6 +298,7 @@ impl Lowering<'_> {
         let Some(ty) = ty else { return Ok(()) };
         let temporary = &mut self.stencil.temporaries[id.0 as usize];
         let first = Type {
+            axes: ty.axes.map(|_| temporary.axes),
             dtype: temporary.dtype.unwrap_or(ty.dtype),
             data_dims: temporary.data_dims.clone(),
         };

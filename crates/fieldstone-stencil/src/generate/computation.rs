@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{Generator, Kind, Place};
-use crate::grid::{Axes, Bound, Interval, Level};
+use crate::grid::{Area, Axes, Bound, Interval, Level, Range};
 use crate::ir::{Computation, Expr, FieldId, Order, Section, Stmt, StmtKind, Target, TempId};
 use crate::source::Span;
 use crate::visit::accesses;
@@ -60,7 +60,7 @@ impl Generator<'_> {
         let mut intervals = self.intervals(order);
         // What every level writes first, for later statements, levels and computations to read.
         let first: Vec<TempId> = (0..self.random.below(3))
-            .map(|_| self.temporary())
+            .map(|_| self.temporary(order))
             .collect();
         // What may be written, wherever.
         let mut rest: Vec<Target> = (self.outputs())
@@ -69,8 +69,10 @@ impl Generator<'_> {
             .collect();
         let everywhere: Vec<TempId> = self.sorted(&self.everywhere);
         for id in everywhere {
-            if self.random.chance(30) {
-                rest.push(Target::Temp(id));
+            let target = Target::Temp(id);
+            let allowed = order != Order::Parallel || self.axes(target) == Axes::IJK;
+            if allowed && self.random.chance(30) {
+                rest.push(target);
             }
         }
         if first.is_empty() && self.random.chance(30) {
@@ -129,7 +131,7 @@ impl Generator<'_> {
         for _ in 0..1 + self.random.below(self.shape.statements.max(1)) {
             if self.random.chance(25) {
                 // A temporary of this section only.
-                let id = self.temporary();
+                let id = self.temporary(place.order);
                 body.push(self.assignment(Target::Temp(id), place));
                 place.here.insert(id);
                 targets.push(Target::Temp(id));
@@ -188,6 +190,13 @@ impl Generator<'_> {
             let target = self.random.pick(targets);
             return self.assignment(target, place);
         }
+        if self.random.chance(40) {
+            let area = self.area();
+            let body = (0..1 + self.random.below(2))
+                .map(|_| self.statement(targets, place, nesting - 1))
+                .collect();
+            return statement(StmtKind::Region { area, body });
+        }
         place.target = None;
         let condition = self.expr(Kind::Bool, self.shape.depth, place);
         let mut branch = |generator: &mut Self, least: usize| -> Vec<Stmt> {
@@ -202,6 +211,34 @@ impl Generator<'_> {
             then,
             orelse,
         })
+    }
+
+    /// A part of the plane: at an edge, in a corner, inside, or a little outside.
+    fn area(&mut self) -> Area {
+        Area(std::array::from_fn(|_| {
+            let first = Bound {
+                level: Level::Start,
+                offset: self.random.below(6) as i32 - 2,
+            };
+            let last = Bound {
+                level: Level::End,
+                offset: self.random.below(6) as i32 - 3,
+            };
+            let behind = |bound: Bound, points: usize| Bound {
+                offset: bound.offset + points as i32,
+                ..bound
+            };
+            let points = 1 + self.random.below(3);
+            let (start, end) = match self.random.below(7) {
+                0 | 1 => (None, None),
+                2 => (Some(first), Some(behind(first, points))),
+                3 => (Some(behind(last, 0)), Some(behind(last, points))),
+                4 => (Some(first), Some(last)),
+                5 => (Some(last), None),
+                _ => (None, Some(first)),
+            };
+            Range { start, end }
+        }))
     }
 
     fn assignment(&mut self, target: Target, place: &mut Place) -> Stmt {

@@ -216,7 +216,8 @@ impl<'a> Generator<'a> {
         });
     }
 
-    fn temporary(&mut self) -> TempId {
+    /// A new temporary; in a vertical loop perhaps one without levels.
+    fn temporary(&mut self, order: Order) -> TempId {
         let id = TempId(self.temporaries.len() as u32);
         let kind = self
             .random
@@ -226,12 +227,18 @@ impl<'a> Generator<'a> {
             Kind::Int => self.random.pick(&[DType::Int32, DType::Int64]),
             Kind::Bool => DType::Bool,
         };
-        let annotated = self.random.chance(25);
-        self.temporaries.push(Temporary::at_every_point(
+        let planar = order != Order::Parallel && self.random.chance(30);
+        // Axes are written with a type only.
+        let annotated = planar || self.random.chance(25);
+        let mut temporary = Temporary::at_every_point(
             format!("t{}", id.0),
             annotated.then_some(annotation),
             Span::default(),
-        ));
+        );
+        if planar {
+            temporary.axes = Axes([true, true, false]);
+        }
+        self.temporaries.push(temporary);
         self.kinds.push(kind);
         id
     }
@@ -250,7 +257,7 @@ impl<'a> Generator<'a> {
     fn axes(&self, target: Target) -> Axes {
         match target {
             Target::Field(id) => self.fields[id.0 as usize].axes,
-            Target::Temp(_) => Axes::IJK,
+            Target::Temp(id) => self.temporaries[id.0 as usize].axes,
         }
     }
 }

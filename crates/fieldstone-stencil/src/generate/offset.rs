@@ -36,7 +36,11 @@ impl Generator<'_> {
     fn vertical(&mut self, target: Target, place: &Place, ours: bool) -> Option<i32> {
         let axes = self.axes(target);
         if !axes.contains(Axis::K) {
-            return Some(0);
+            let has_value = match target {
+                Target::Field(_) => true,
+                Target::Temp(id) => place.here.contains(&id) || self.everywhere.contains(&id),
+            };
+            return has_value.then_some(0);
         }
         let wanted = if self.random.chance(30) {
             self.shift()

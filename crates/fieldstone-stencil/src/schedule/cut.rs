@@ -366,13 +366,13 @@ impl<'p> Open<'p, '_> {
             *trailing = [trailing[0].min(rows[0]), trailing[1].min(rows[1])];
         }
         for target in placed.accesses.written() {
+            // Which level is the last to write must not depend on the order of tiles.
+            let has_levels = self.program.stencil.target_axes(target).contains(Axis::K);
+            self.facts.rows(has_levels, || {
+                placed.reason(Obstacle::NoLevels, target, Offset::ZERO)
+            });
             if self.is_shared(target) {
                 let roots = *self.facts.shape.roots.get_or_insert(placed.extent);
-                // Which level is the last to write must not depend on the order of tiles.
-                let has_levels = self.program.stencil.target_axes(target).contains(Axis::K);
-                self.facts.rows(has_levels, || {
-                    placed.reason(Obstacle::NoLevels, target, Offset::ZERO)
-                });
                 self.facts.rows(roots == placed.extent, || {
                     placed.reason(Obstacle::OtherExtent, target, Offset::ZERO)
                 });

@@ -154,7 +154,10 @@ fn placements(program: &Program, cut: &Cut<'_>, nests: &[Nest]) -> Vec<Placement
     let place = |(number, temporary): (usize, &crate::analysis::TempInfo)| {
         let id = TempId(number as u32);
         let uses = uses.get(&id);
+        // What has no levels is carried from one to the next.
+        let has_levels = program.stencil.temporary(id).axes.contains(Axis::K);
         let in_registers = uses.is_some_and(|uses| uses.stage.is_some() && uses.in_place);
+        let in_registers = in_registers && has_levels;
         if cut.arrays.contains(&id) && !(in_registers && used_once(cut, id)) {
             return Placement::Array {
                 extent: temporary.extent,
@@ -170,7 +173,10 @@ fn placements(program: &Program, cut: &Cut<'_>, nests: &[Nest]) -> Vec<Placement
         match &nests[uses.nest] {
             Nest::Columns(nest) => Placement::Column {
                 nest: uses.nest,
-                window: window(nest, id),
+                window: match has_levels {
+                    true => window(nest, id),
+                    false => Some(1),
+                },
             },
             _ => Placement::Ring {
                 nest: uses.nest,
