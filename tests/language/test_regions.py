@@ -125,7 +125,7 @@ def test_reads_count_for_the_points_of_the_region(backend):
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_domain_that_is_too_small_for_its_regions_is_refused(backend):
     stencil = gtscript.stencil(backend, one_sided, dtypes={"real": np.float64})
-    with pytest.raises(errors.DomainError, match="1 point.* along I, .* needs at least 2"):
+    with pytest.raises(errors.DomainError, match=r"1 point.* along I, .* needs at least 2"):
         stencil(np.ones((1, 4, 5)), np.ones((1, 4, 5)))
 
 
@@ -304,7 +304,8 @@ def test_edges_and_corners_of_a_tile_vanish_where_externals_say_so(check, here):
     ("point", "text"), [(I[0], "I[0]"), (J[-1] + 1 - 3, "J[-1] -2"), (2 + I[0] + np.int32(1), "I[0] +3")]
 )
 def test_points_outside_of_a_stencil_are_objects(point, text):
-    assert str(point) == text and point == point + 0
+    assert str(point) == text
+    assert point == point + 0
 
 
 def test_points_count_from_the_first_or_the_last():

@@ -300,9 +300,9 @@ impl Area {
         }; 2],
     );
 
-    /// Along a horizontal axis.
+    /// Along an axis; along K it has every level.
     pub fn along(self, axis: Axis) -> Range {
-        self.0[axis.index()]
+        self.0.get(axis.index()).copied().unwrap_or_default()
     }
 
     /// The extent of those points of the area that lie within an extent, see [`Range::clip`].

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use fieldstone_stencil::generate::{Shape, stencil};
+use fieldstone_stencil::grid::Range;
 use fieldstone_stencil::ir::{Order, Stencil, Stmt, Target};
 use fieldstone_stencil::text::{gtscript, parse, print, without_spans};
 use fieldstone_stencil::types::{Precision, resolve};
 use fieldstone_stencil::verify::verify;
 use fieldstone_stencil::visit::{Access, accesses};
-use fieldstone_stencil::{Axis, Extent, Program};
+use fieldstone_stencil::{Area, Axis, Extent, Program};
 use proptest::prelude::*;
 
 fn shapes() -> impl Strategy<Value = Shape> {

@@ -1,7 +1,7 @@
 //! The loops of a nest of rows: tiles, the sliding axis inside each, and every stage a few rows ahead of those that read it.
 
 use fieldstone_stencil::schedule::{RowNest, Stage};
-use fieldstone_stencil::{Axis, Extent};
+use fieldstone_stencil::{Area, Axis, Bound, Extent, Level};
 
 use super::builder::Builder;
 use super::entry::{self, Context, Entry};
@@ -181,17 +181,32 @@ fn stages(
                 row::stage(context, entry, b, stage, &row, &vectors);
             });
         };
-        let inside = in_area(entry, b, stage.area, roles.slide, &at);
+        let bounds = bounds(stage, roles.slide);
+        let tests = [bounds, stage.area].map(|area| in_area(entry, b, area, roles.slide, &at));
         let ready = (before + after < place.most).then(|| {
             let first = b.sub(&place.slides.0, before);
             b.value(format_args!("icmp sge i64 {at}, {first}"))
         });
-        let tests = ready.into_iter().chain(inside);
+        let tests = ready.into_iter().chain(tests.into_iter().flatten());
         match tests.reduce(|all, test| b.value(format_args!("and i1 {all}, {test}"))) {
             Some(condition) => b.when(&condition, emit),
             None => emit(b),
         }
     }
+}
+
+/// The points along an axis at which a stage is computed, where tiles at the edge of the domain would compute more.
+fn bounds(stage: &Stage, axis: Axis) -> Area {
+    let mut bounds = Area::FULL;
+    let (lower, upper) = stage.bounds.along(axis);
+    let at = |level, offset| Some(Bound { level, offset });
+    if stage.extent.along(axis).0 > lower {
+        bounds.0[axis.index()].start = at(Level::Start, -lower);
+    }
+    if stage.extent.along(axis).1 > upper {
+        bounds.0[axis.index()].end = at(Level::End, upper);
+    }
+    bounds
 }
 
 /// A tile's range along an axis, widened to what a stage computes and cut to its levels or to its part of the plane.
@@ -207,6 +222,9 @@ fn widen(
     let range = (b.sub(&range.0, before), b.add(&range.1, after));
     match axis {
         Axis::K => clip_levels(entry, b, stage.interval, range),
-        Axis::I | Axis::J => clip_area(entry, b, stage.area, axis, range),
+        Axis::I | Axis::J => {
+            let range = clip_area(entry, b, bounds(stage, axis), axis, range);
+            clip_area(entry, b, stage.area, axis, range)
+        }
     }
 }

@@ -13,6 +13,9 @@ class _Box(tuple):
         for (begin, end), (first, last) in zip(self, (i, j, (None, None)), strict=True):
             begin = begin if first is None else max(begin, first)
             ranges.append((begin, max(begin, end if last is None else min(end, last))))
+        if any(begin == end for begin, end in ranges[:2]):
+            # Without a point there is nothing to read either, wherever the other range lies.
+            ranges[:2] = [(begin, begin) for begin, _ in ranges[:2]]
         return _Box(*ranges)
 
     def inside(self, i, j):

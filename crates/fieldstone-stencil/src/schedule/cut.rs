@@ -6,7 +6,8 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::grid::{Axis, Extent, Interval, Offset};
+use crate::analysis::{access, extent};
+use crate::grid::{Area, Axis, Extent, Interval, Offset};
 use crate::ir::{Computation, Order, Stmt, Target, TempId};
 use crate::program::Program;
 use crate::source::Span;
@@ -50,7 +51,10 @@ pub(super) enum Item<'p> {
 pub(super) struct Placed<'p> {
     pub statement: &'p Stmt,
     pub interval: Interval,
+    /// How far around a tile it is computed: as if regions had all points, since their bounds may lie anywhere in a tile.
     pub extent: Extent,
+    /// How far around the domain it is computed.
+    pub bounds: Extent,
     pub accesses: Accesses,
 }
 
@@ -79,8 +83,9 @@ impl Placed<'_> {
 /// Cuts a program for rows along `contiguous`.
 pub(super) fn cut(program: &Program, contiguous: Axis) -> Cut<'_> {
     let mut arrays = BTreeSet::new();
+    let around_tiles = around_tiles(program);
     loop {
-        let groups = group(program, contiguous, &arrays);
+        let groups = group(program, contiguous, &around_tiles, &arrays);
         let found = outliving(program, &groups);
         if found.is_subset(&arrays) {
             return Cut { groups, arrays };
@@ -109,7 +114,31 @@ fn outliving(program: &Program, groups: &[Group<'_>]) -> BTreeSet<TempId> {
     found
 }
 
-fn group<'p>(program: &'p Program, contiguous: Axis, arrays: &BTreeSet<TempId>) -> Vec<Group<'p>> {
+/// How far around a tile each statement is computed.
+fn around_tiles(program: &Program) -> Vec<Vec<Vec<Extent>>> {
+    let stencil = &program.stencil;
+    let mut places = access::places(stencil);
+    let mut has_regions = false;
+    for place in &mut places {
+        // Vertical sweeps have no tiles that compute anything twice.
+        if stencil.computations[place.computation].order == Order::Parallel {
+            has_regions |= place.area != Area::FULL;
+            place.area = Area::FULL;
+        }
+    }
+    let extents = match has_regions {
+        true => extent::horizontal(stencil, &places).ok(),
+        false => None,
+    };
+    extents.unwrap_or_else(|| program.analysis.extents.clone())
+}
+
+fn group<'p>(
+    program: &'p Program,
+    contiguous: Axis,
+    around_tiles: &[Vec<Vec<Extent>>],
+    arrays: &BTreeSet<TempId>,
+) -> Vec<Group<'p>> {
     let mut groups = Vec::new();
     let mut open = Open {
         program,
@@ -119,22 +148,22 @@ fn group<'p>(program: &'p Program, contiguous: Axis, arrays: &BTreeSet<TempId>) 
         facts: Facts::new(),
         apart: None,
     };
-    for item in items(program) {
+    for item in items(program, around_tiles) {
         groups.extend(open.add(item));
     }
     groups.extend(open.close());
     groups
 }
 
-fn items(program: &Program) -> Vec<Item<'_>> {
+fn items<'p>(program: &'p Program, around_tiles: &[Vec<Vec<Extent>>]) -> Vec<Item<'p>> {
     let mut items = Vec::new();
-    for (computation, extents) in program
-        .stencil
-        .computations
-        .iter()
-        .zip(&program.analysis.extents)
-    {
-        let sections = placed(computation, extents);
+    let extents = program.analysis.extents.iter().zip(around_tiles);
+    for (computation, (bounds, around_tiles)) in program.stencil.computations.iter().zip(extents) {
+        let extents = match computation.order {
+            Order::Parallel => around_tiles,
+            Order::Forward | Order::Backward => bounds,
+        };
+        let sections = placed(computation, extents, bounds);
         match computation.order {
             Order::Parallel => items.extend(
                 sections
@@ -151,20 +180,24 @@ fn items(program: &Program) -> Vec<Item<'_>> {
 fn placed<'p>(
     computation: &'p Computation,
     extents: &[Vec<Extent>],
+    bounds: &[Vec<Extent>],
 ) -> Vec<(Interval, Vec<Placed<'p>>)> {
-    let place = |interval, statement, extent| Placed {
+    let place = |interval, statement, extent, bounds| Placed {
         statement,
         interval,
         extent,
+        bounds,
         accesses: Accesses::of(statement),
     };
     computation
         .sections
         .iter()
-        .zip(extents)
-        .map(|(section, extents)| {
-            let body = section.body.iter().zip(extents);
-            let body = body.map(|(statement, extent)| place(section.interval, statement, *extent));
+        .zip(extents.iter().zip(bounds))
+        .map(|(section, (extents, bounds))| {
+            let body = section.body.iter().zip(extents.iter().zip(bounds));
+            let body = body.map(|(statement, (extent, bounds))| {
+                place(section.interval, statement, *extent, *bounds)
+            });
             (section.interval, body.collect())
         })
         .collect()

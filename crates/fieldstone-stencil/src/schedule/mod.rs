@@ -124,8 +124,10 @@ pub struct Stage {
     pub statements: Vec<Stmt>,
     /// Levels computed.
     pub interval: Interval,
-    /// How far around the domain the stage is computed.
+    /// How far around a tile of the domain the stage is computed.
     pub extent: Extent,
+    /// How far around the domain it is computed. That is less where regions at an edge read what lies inside.
+    pub bounds: Extent,
     /// The part of the plane in which it is computed. Where that is not all of it, every statement is a region of this area.
     pub area: Area,
     /// Why it is not one loop with the stage before; `None` for the first.

@@ -58,7 +58,7 @@ fn column_nest(group: &Group<'_>, contiguous: Axis) -> ColumnNest {
     }
     sweeps.extend(parallel_sweeps(&mut parallel));
     let extents = group.items.iter().flat_map(Item::statements);
-    let extent = extents.fold(Extent::ZERO, |all, placed| all.union(placed.extent));
+    let extent = extents.fold(Extent::ZERO, |all, placed| all.union(placed.bounds));
     ColumnNest {
         vector: across_columns(contiguous),
         extent,
@@ -72,9 +72,17 @@ fn parallel_sweeps(run: &mut Vec<&Placed<'_>>) -> Vec<Sweep> {
         .into_iter()
         .map(|stage| Sweep {
             order: Order::Parallel,
-            sections: vec![(stage.interval, vec![stage])],
+            sections: vec![(stage.interval, vec![of_columns(stage)])],
         })
         .collect()
+}
+
+/// A stage of a nest that computes nothing twice.
+fn of_columns(stage: Stage) -> Stage {
+    Stage {
+        extent: stage.bounds,
+        ..stage
+    }
 }
 
 fn staged(sections: &[(Interval, Vec<Placed<'_>>)], reads: Reads) -> Vec<(Interval, Vec<Stage>)> {
@@ -96,8 +104,8 @@ fn across_columns(contiguous: Axis) -> Axis {
 fn level_nest(group: &Group<'_>, contiguous: Axis) -> LevelNest {
     let one_stage = |stage: Stage| RowNest {
         roles: Roles::new(across_columns(contiguous)),
-        extent: stage.extent,
-        stages: vec![stage],
+        extent: stage.bounds,
+        stages: vec![of_columns(stage)],
     };
     let mut order = Order::Parallel;
     let mut sections = Vec::new();

@@ -62,6 +62,7 @@ impl Open {
                 statements: Vec::new(),
                 interval: placed.interval,
                 extent: placed.extent,
+                bounds: placed.bounds,
                 area: area(placed.statement),
                 apart,
             },
@@ -83,7 +84,7 @@ impl Open {
         if self.stage.interval != placed.interval {
             return Err(reason(Obstacle::OtherInterval, None, Offset::ZERO));
         }
-        if self.stage.extent != placed.extent {
+        if (self.stage.extent, self.stage.bounds) != (placed.extent, placed.bounds) {
             return Err(reason(Obstacle::OtherPoints, None, Offset::ZERO));
         }
         if self.stage.area != area(placed.statement) {
