@@ -153,7 +153,7 @@ def test_its_axes_are_given_once():
             last: Field[IJK, float] = inp
             out = last
 
-    with pytest.raises(errors.GTScriptError, match="`last` is annotated with two sets of axes"):
+    with pytest.raises(errors.GTScriptError, match="`last` is annotated with two types"):
         gtscript.stencil("numpy", twice)
 
 

@@ -102,7 +102,10 @@ impl<'a> Run<'a> {
         Run {
             program,
             levels: program.analysis.min_levels.max(4) as i64,
-            columns: program.analysis.min_points.map(|points| points.max(1) as i64),
+            columns: program
+                .analysis
+                .min_points
+                .map(|points| points.max(1) as i64),
             values: HashMap::new(),
         }
     }
@@ -146,7 +149,10 @@ impl<'a> Run<'a> {
                 ..
             } = access;
             let axes = self.program.stencil.target_axes(target);
-            for point in points.iter().filter(|point| self.is_in(area, point)) {
+            for point in points {
+                if !self.is_in(area, point) {
+                    continue;
+                }
                 let mut at: [i64; 3] = std::array::from_fn(|n| point[n] + i64::from(offset.0[n]));
                 if !axes.contains(Axis::K) {
                     at[2] = 0;
