@@ -218,8 +218,8 @@ impl Array {
             if !self.contains(index) {
                 return Err(access.outside(index, self.covered()));
             }
-            // SAFETY: the point and the element were checked to lie inside of the array.
             let element = elements.map_or(Element::default(), |elements| elements[point]);
+            // SAFETY: the point and the element were checked to lie inside of the array.
             unsafe { T::write(self.address(index).wrapping_offset(element.bytes), *value) };
             let position = self.position(index, element);
             if let Some(own) = &mut self.own {

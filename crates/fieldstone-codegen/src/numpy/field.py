@@ -37,9 +37,9 @@ class _Field:
 
     @classmethod
     def zeros(cls, dtype, domain, extent, axes="IJK", data=()):
-        along = [(lower, points + upper) for axis, points, (lower, upper) in zip("IJK", domain, extent) if axis in axes]
-        shape = [lower + upper for lower, upper in along]
-        return cls(np.zeros([*shape, *data], dtype), [lower for lower, _ in along], axes)
+        along = [own for axis, *own in zip("IJK", domain, extent, strict=True) if axis in axes]
+        shape = [lower + points + upper for points, (lower, upper) in along]
+        return cls(np.zeros([*shape, *data], dtype), [lower for _, (lower, _) in along], axes)
 
     def __getitem__(self, box):
         """A view; axes that the array does not have are new ones of length one."""
