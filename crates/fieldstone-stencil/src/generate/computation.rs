@@ -88,6 +88,7 @@ impl Generator<'_> {
             Order::Parallel => HashSet::new(),
             _ => first.iter().copied().collect(),
         };
+        let moved = self.may_move(order, &rest);
         let sections = (intervals.into_iter())
             .map(|interval| {
                 let mut place = Place {
@@ -96,6 +97,8 @@ impl Generator<'_> {
                     written: written.clone(),
                     here: HashSet::new(),
                     carried: carried.clone(),
+                    moved: moved.clone(),
+                    looped: HashSet::new(),
                     target: None,
                 };
                 let body = self.section(&first, &rest, &mut place);
@@ -137,6 +140,8 @@ impl Generator<'_> {
                 targets.push(Target::Temp(id));
                 // At other levels, and in other sections, it has no value.
                 place.written.insert(Target::Temp(id));
+            } else if !targets.is_empty() && self.random.chance(15) {
+                body.extend(self.repeat(&targets, place));
             } else if !targets.is_empty() {
                 body.push(self.statement(&targets, place, 2));
             }
@@ -167,6 +172,8 @@ impl Generator<'_> {
             written: missing.iter().copied().collect(),
             here: HashSet::new(),
             carried: HashSet::new(),
+            moved: HashSet::new(),
+            looped: HashSet::new(),
             target: None,
         };
         let body = (missing.into_iter())
@@ -185,10 +192,16 @@ impl Generator<'_> {
 
     // -- statements
 
-    fn statement(&mut self, targets: &[Target], place: &mut Place, nesting: usize) -> Stmt {
+    pub(super) fn statement(
+        &mut self,
+        targets: &[Target],
+        place: &mut Place,
+        nesting: usize,
+    ) -> Stmt {
         if nesting == 0 || self.random.chance(70) {
             let target = self.random.pick(targets);
-            return self.assignment(target, place);
+            let assignment = self.assignment(target, place);
+            return self.moved(assignment, place);
         }
         if self.random.chance(40) {
             let area = self.area();

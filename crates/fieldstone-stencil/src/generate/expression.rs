@@ -8,11 +8,11 @@ use crate::ir::{
 };
 use crate::source::Span;
 
-fn untyped(kind: ExprKind) -> Expr {
+pub(super) fn untyped(kind: ExprKind) -> Expr {
     Expr::untyped(kind, Span::default())
 }
 
-fn int(n: i64) -> Expr {
+pub(super) fn int(n: i64) -> Expr {
     untyped(ExprKind::Literal(Literal::Int(n)))
 }
 
@@ -20,7 +20,7 @@ fn real(x: f64) -> Expr {
     untyped(ExprKind::Literal(Literal::Float(x)))
 }
 
-fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
+pub(super) fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
     untyped(ExprKind::Binary(op, Box::new(a), Box::new(b)))
 }
 
@@ -211,6 +211,9 @@ impl Generator<'_> {
         if self.random.chance(20) {
             return self.literal(kind);
         }
+        if kind == Kind::Int && self.random.chance(12) {
+            return self.position();
+        }
         let scalars: Vec<ScalarId> = (0..self.scalars.len() as u32)
             .map(ScalarId)
             .filter(|id| Kind::of(self.scalars[id.0 as usize].dtype) == kind)
@@ -229,6 +232,11 @@ impl Generator<'_> {
         }
         for _ in 0..4 {
             let target = self.random.pick(&targets);
+            if self.random.chance(12)
+                && let Some(read) = self.read_at_level(target, place)
+            {
+                return read;
+            }
             if let Some(offset) = self.offset(target, place) {
                 return untyped(ExprKind::read(target, offset));
             }

@@ -14,6 +14,7 @@
 
 mod computation;
 mod expression;
+mod level;
 mod offset;
 mod random;
 
@@ -136,6 +137,10 @@ struct Place {
     here: HashSet<TempId>,
     /// Temporaries that the computation writes first of all, at every level.
     carried: HashSet<TempId>,
+    /// Fields that may be written at other levels.
+    moved: HashSet<Target>,
+    /// What the loop around writes.
+    looped: HashSet<Target>,
     /// The target of the statement.
     target: Option<Target>,
 }

@@ -10,6 +10,9 @@ impl Generator<'_> {
         let axes = self.axes(target);
         let ours = place.written.contains(&target);
         let vertical = self.vertical(target, place, ours)?;
+        if place.looped.contains(&target) {
+            return Some(Offset::ZERO);
+        }
         let behind = match place.order {
             Order::Parallel => 0,
             Order::Forward => -vertical,
@@ -19,6 +22,7 @@ impl Generator<'_> {
         let may_move = !ours
             || (place.order == Order::Parallel && place.target != Some(target))
             || (place.order != Order::Parallel && behind < 0);
+        let may_move = may_move && !place.moved.contains(&target);
         let mut offset = [0, 0, vertical];
         for axis in [Axis::I, Axis::J] {
             if may_move && axes.contains(axis) && self.random.chance(35) {
@@ -28,7 +32,7 @@ impl Generator<'_> {
         Some(Offset(offset))
     }
 
-    fn shift(&mut self) -> i32 {
+    pub(super) fn shift(&mut self) -> i32 {
         let reach = self.shape.reach.max(0);
         self.random.below(2 * reach as usize + 1) as i32 - reach
     }
