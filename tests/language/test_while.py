@@ -156,6 +156,24 @@ def test_a_field_that_a_loop_assigns_stays_inside_of_the_domain(check):
     check(wider, reference)
 
 
+def sometimes(inp: Field["real"], mask: Field[bool], out: Field["real"], wide: Field["real"]):
+    with computation(PARALLEL), interval(...):
+        rounds = 0
+        while rounds < 2:
+            if mask:
+                out = inp
+            rounds += 1
+        wide = rounds[1, -1, 0] + rounds[-1, 0, 0]
+
+
+def test_a_round_may_leave_a_field_as_it_is(check):
+    def reference(f):
+        f.out[...] = np.where(f.mask, f.inp, f.out)
+        f.wide[...] = 4
+
+    check(sometimes, reference)
+
+
 def endless(out: Field[float], steps: int):
     with computation(PARALLEL), interval(...):
         while steps > 0:

@@ -241,7 +241,11 @@ fn in_temporaries(stencil: &mut Stencil, mut stmt: Stmt, guards: &[Guard], out: 
     ));
     for (field, temp) in &kept {
         let dtype = stencil.field(*field).dtype;
-        let mut read = false;
+        // What a round may leave as it is comes from before the loop.
+        let mut read = !stmt.inner().any(|inner| {
+            matches!(&inner.kind, StmtKind::Assign { target, offset, subscript: None, .. }
+                if *target == Target::Field(*field) && *offset == Offset::ZERO)
+        });
         accesses(slice::from_ref(&stmt), &mut |access| {
             read |= !access.write && access.target == Target::Field(*field);
         });

@@ -14,7 +14,7 @@ use super::GROWING_EXTENT;
 use super::access::Place;
 use crate::diagnostic::{Category, Diagnostic};
 use crate::grid::{Axis, Extent};
-use crate::ir::{LevelIndex, Order, Stencil, Target};
+use crate::ir::{LevelIndex, Order, Stencil, StmtKind, Target};
 
 type Asked = HashMap<Target, Extent>;
 
@@ -82,6 +82,9 @@ pub fn uneven(
                     add(&mut asked, read.target, reach(read, extent));
                 }
             }
+            for target in kept_by_loop(stencil, first, statement) {
+                add(&mut asked, target, extent);
+            }
         }
         for (read, _, at) in reads() {
             add(&mut asked, read.target, at);
@@ -89,6 +92,23 @@ pub fn uneven(
     }
     found.sort_unstable();
     found
+}
+
+/// Temporaries that a loop assigns. Where it has no round they keep the values from before, which have to be there wherever the
+/// loop runs: it runs on one extent for all that it assigns.
+fn kept_by_loop<'a>(
+    stencil: &Stencil,
+    at: &Place,
+    statement: &'a [Place],
+) -> impl Iterator<Item = Target> + use<'a> {
+    let section = &stencil.computations[at.computation].sections[at.section];
+    let mut loops = false;
+    section.body[at.statement].walk(&mut |stmt| {
+        loops |= matches!(stmt.kind, StmtKind::While { .. });
+    });
+    (statement.iter())
+        .filter(move |place| loops && place.write && matches!(place.target, Target::Temp(_)))
+        .map(|place| place.target)
 }
 
 /// Where a read of one statement finds its value.
@@ -159,6 +179,9 @@ fn computation(
                 .flatten()
                 .fold(Extent::ZERO, |all, one| all.union(*one));
             extents[statement[0].section][statement[0].statement] = extent;
+            for target in kept_by_loop(stencil, &statement[0], statement) {
+                add(&mut here, target, extent);
+            }
             for read in statement.iter().filter(|place| !place.write) {
                 let at = reach(read, extent);
                 let source = source(stencil, order, read, &moved);
