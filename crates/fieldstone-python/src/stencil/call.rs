@@ -103,8 +103,12 @@ impl Stencil {
             .zip(&origins)
             .map(|(operand, origin)| operand.argument(origin))
             .collect();
-        let data_strides: SmallVec<[isize; 8]> = (operands.iter())
-            .flat_map(|operand| operand.data.iter().map(|(_, stride)| *stride))
+        // An argument that is left out has none, but those behind it stand at their places.
+        let data_strides: SmallVec<[isize; 8]> = (self.fields.iter().zip(&operands))
+            .flat_map(|(field, operand)| {
+                let stride = |n| operand.data.get(n).map_or(0, |(_, stride)| *stride);
+                (0..field.data_dims.len()).map(stride)
+            })
             .collect();
         let call = Call {
             fields: &fields,
