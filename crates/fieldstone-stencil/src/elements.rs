@@ -23,6 +23,17 @@ use crate::ir::{
 };
 use crate::source::Span;
 
+/// A stencil whose elements were taken apart, statement by statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Apart {
+    /// The stencil.
+    pub stencil: Stencil,
+    /// What each field is the element of, in the order of the fields.
+    pub elements: Vec<Element>,
+    /// `statements[computation][section][statement]`: which statement of the section before each one comes from.
+    pub statements: Vec<Vec<Vec<usize>>>,
+}
+
 /// Which targets get their elements apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Indices {
@@ -46,7 +57,7 @@ pub struct Element {
 
 /// Takes the elements of temporaries apart.
 pub fn of_temporaries(stencil: Stencil, indices: Indices) -> Stencil {
-    split(stencil, indices, |target| matches!(target, Target::Temp(_))).0
+    split(stencil, indices, |target| matches!(target, Target::Temp(_))).stencil
 }
 
 /// Takes the elements of fields and temporaries apart; what each field is the element of, in the order of the fields.
@@ -54,14 +65,16 @@ pub fn of_temporaries(stencil: Stencil, indices: Indices) -> Stencil {
 /// The stencil no longer has the parameters of the one before, but has the same statements in the same order with
 /// [`Indices::Constant`].
 pub fn of_everything(stencil: Stencil, indices: Indices) -> (Stencil, Vec<Element>) {
+    let apart = apart(stencil, indices);
+    (apart.stencil, apart.elements)
+}
+
+/// As [`of_everything`], with what statements become.
+pub fn apart(stencil: Stencil, indices: Indices) -> Apart {
     split(stencil, indices, |_| true)
 }
 
-fn split(
-    mut stencil: Stencil,
-    indices: Indices,
-    wanted: impl Fn(Target) -> bool,
-) -> (Stencil, Vec<Element>) {
+fn split(mut stencil: Stencil, indices: Indices, wanted: impl Fn(Target) -> bool) -> Apart {
     let fields = (0..stencil.fields.len() as u32).map(FieldId);
     let whole: Vec<Element> = fields
         .map(|field| Element {
@@ -70,8 +83,18 @@ fn split(
         })
         .collect();
     let apart = targets(&stencil, indices, wanted);
+    let mut statements: Vec<Vec<Vec<usize>>> = (stencil.computations.iter())
+        .map(|computation| {
+            let bodies = computation.sections.iter().map(|section| &section.body);
+            bodies.map(|body| (0..body.len()).collect()).collect()
+        })
+        .collect();
     if apart.is_empty() {
-        return (stencil, whole);
+        return Apart {
+            stencil,
+            elements: whole,
+            statements,
+        };
     }
     let mut computations = std::mem::take(&mut stencil.computations);
     let mut splitter = Splitter {
@@ -80,11 +103,21 @@ fn split(
         found: HashMap::new(),
         elements: whole,
     };
-    for section in (computations.iter_mut()).flat_map(|computation| &mut computation.sections) {
-        section.body = splitter.block(std::mem::take(&mut section.body));
+    let sections = (computations.iter_mut()).flat_map(|computation| &mut computation.sections);
+    for (section, origins) in sections.zip(statements.iter_mut().flatten()) {
+        origins.clear();
+        for (number, statement) in std::mem::take(&mut section.body).into_iter().enumerate() {
+            section.body.extend(splitter.block(vec![statement]));
+            origins.resize(section.body.len(), number);
+        }
     }
     splitter.stencil.computations = computations;
-    splitter.without_parameters()
+    let (stencil, elements) = splitter.without_parameters();
+    Apart {
+        stencil,
+        elements,
+        statements,
+    }
 }
 
 /// Sets every element of every temporary to zero before the first computation.

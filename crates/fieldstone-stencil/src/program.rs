@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::analysis::{Analysis, access, analyse, extent};
+use crate::analysis::{Analysis, analyse, extent};
 use crate::branches;
 use crate::diagnostic::{Category, Code, Diagnostic, Diagnostics};
 use crate::elements::{self, Element, Indices};
@@ -74,9 +74,7 @@ impl Program {
         let stencil = branches::split(stencil);
         verify(&stencil).map_err(malformed)?;
         let analysis = analyse(&stencil)?;
-        let (values, _) = elements::of_everything(stencil.clone(), Indices::Constant);
-        let values = crate::values::split(values);
-        let uneven = extent::uneven(&values, &access::places(&values), &analysis.extents);
+        let uneven = extent::uneven_statements(&stencil, &analysis.extents);
         if uneven.is_empty() {
             return Ok(Program { stencil, analysis });
         }

@@ -11,12 +11,71 @@
 use std::collections::{HashMap, HashSet};
 
 use super::GROWING_EXTENT;
-use super::access::Place;
+use super::access::{Place, places};
 use crate::diagnostic::{Category, Diagnostic};
+use crate::elements::{self, Indices};
 use crate::grid::{Axis, Extent};
 use crate::ir::{LevelIndex, Order, Stencil, StmtKind, Target};
 
 type Asked = HashMap<Target, Extent>;
+
+/// A stencil in which every value, and every element of data dimensions, has a name of its own.
+fn apart(stencil: &Stencil) -> elements::Apart {
+    let mut apart = elements::apart(stencil.clone(), Indices::Any);
+    apart.stencil = crate::values::split(apart.stencil);
+    apart
+}
+
+/// The horizontal extent of every top-level statement, per computation and section. What reads one value of a target asks
+/// nothing of the statements that give it another.
+///
+/// # Errors
+///
+/// Where an extent would grow with the number of levels.
+pub fn of(stencil: &Stencil) -> Result<Vec<Vec<Vec<Extent>>>, Box<Diagnostic>> {
+    let apart = apart(stencil);
+    let found = horizontal(&apart.stencil, &places(&apart.stencil))?;
+    let mut extents: Vec<Vec<Vec<Extent>>> = (stencil.computations.iter())
+        .map(|computation| {
+            (computation.sections.iter())
+                .map(|section| vec![Extent::ZERO; section.body.len()])
+                .collect()
+        })
+        .collect();
+    let sections = extents.iter_mut().flatten();
+    let parts = found
+        .iter()
+        .flatten()
+        .zip(apart.statements.iter().flatten());
+    for (section, (found, origins)) in sections.zip(parts) {
+        for (extent, origin) in found.iter().zip(origins) {
+            section[*origin] = section[*origin].union(*extent);
+        }
+    }
+    Ok(extents)
+}
+
+/// The statements of a stencil that are [`uneven`], where it is computed on these extents.
+pub fn uneven_statements(
+    stencil: &Stencil,
+    extents: &[Vec<Vec<Extent>>],
+) -> Vec<(usize, usize, usize)> {
+    let apart = apart(stencil);
+    let along = extents
+        .iter()
+        .zip(&apart.statements)
+        .map(|(sections, origins)| {
+            let both = sections.iter().zip(origins);
+            both.map(|(extents, origins)| origins.iter().map(|origin| extents[*origin]).collect())
+                .collect()
+        });
+    let along: Vec<Vec<Vec<Extent>>> = along.collect();
+    let found = uneven(&apart.stencil, &places(&apart.stencil), &along);
+    let origin = |(c, s, n): (usize, usize, usize)| (c, s, apart.statements[c][s][n]);
+    let mut statements: Vec<_> = found.into_iter().map(origin).collect();
+    statements.dedup();
+    statements
+}
 
 /// The horizontal extent of every top-level statement, per computation and section.
 ///

@@ -202,9 +202,7 @@ pub fn analyse(stencil: &Stencil) -> Result<Analysis, Vec<Diagnostic>> {
         return Err(errors);
     }
     // What reads one value of a temporary asks nothing of the statements that give it another.
-    let values = crate::values::split(apart.clone());
-    let extents =
-        extent::horizontal(&values, &access::places(&values)).map_err(|error| vec![*error])?;
+    let extents = extent::of(stencil).map_err(|error| vec![*error])?;
     let uninitialised = levels::check_temporaries(stencil)?;
     let fields = fields(stencil, &places, &extents);
     let mut warnings = access::unused(stencil, &places);
