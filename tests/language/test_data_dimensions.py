@@ -219,3 +219,39 @@ def test_one_array_for_two_parameters_is_told_apart_by_elements() -> None:
 def in_place(a: Field[(float, (2,))], b: Field[(float, (2,))]):
     with computation(PARALLEL), interval(...):
         b = 2.0 * a
+
+
+def left_out(t: Field[(float, (2, 3))], v: Field[(float, (3,))], n: Field[int], out: Field[float]):
+    with computation(PARALLEL), interval(...):
+        out = v[0, 0, 0][n]
+
+
+@pytest.mark.filterwarnings("ignore:FS0420")
+@pytest.mark.parametrize("backend", ["debug", "numpy", "cpu_kfirst", "cpu_ifirst"])
+def test_a_field_that_is_not_used_changes_nothing(backend: str) -> None:
+    stencil = gtscript.stencil(backend, left_out)
+    v, n = np.random.default_rng(4).random((4, 3, 2, 3)), np.arange(24).reshape(4, 3, 2) % 3
+    out = np.zeros((4, 3, 2))
+    stencil(np.zeros((4, 3, 2, 2, 3)), v, n, out)
+    np.testing.assert_array_equal(out, np.take_along_axis(v, n[..., None], -1)[..., 0])
+
+
+def around(v: Field[(float, (2,))], n: int, out: Field[float]):
+    with computation(PARALLEL), interval(...):
+        if out > 0.5:
+            v = out
+        out = 2.0 * out
+        total = v[0, 0, 0][1] + v[0, 0, 0][0]
+        out = total[1, 0, 0] + v[0, 0, 0][n]
+
+
+def test_what_is_written_around_the_domain_is_the_same_everywhere() -> None:
+    results = []
+    for backend in ["debug", "numpy", "cpu_kfirst", "cpu_ifirst"]:
+        chance = np.random.default_rng(6)
+        v, out = chance.random((7, 4, 3, 2)), chance.random((7, 4, 3))
+        gtscript.stencil(backend, around)(v, 1, out, origin=(1, 0, 0), domain=(4, 4, 3))
+        results.append((v, out))
+    for v, out in results[1:]:
+        np.testing.assert_array_equal(v, results[0][0])
+        np.testing.assert_array_equal(out, results[0][1])

@@ -18,8 +18,8 @@ use std::collections::{HashMap, HashSet};
 use crate::dtype::DType;
 use crate::grid::{Interval, Offset};
 use crate::ir::{
-    CompareOp, Computation, Expr, ExprKind, Field, FieldId, LevelIndex, Literal, Order, Section,
-    Stencil, Stmt, StmtKind, Subscript, Target, TempId, Temporary,
+    CompareOp, Computation, Expr, ExprKind, Field, FieldId, LevelIndex, Literal, Order, Param,
+    ScalarId, Section, Stencil, Stmt, StmtKind, Subscript, Target, TempId, Temporary,
 };
 use crate::source::Span;
 
@@ -112,7 +112,7 @@ fn split(mut stencil: Stencil, indices: Indices, wanted: impl Fn(Target) -> bool
         }
     }
     splitter.stencil.computations = computations;
-    let (stencil, elements) = splitter.without_parameters();
+    let (stencil, elements) = splitter.without_wholes();
     Apart {
         stencil,
         elements,
@@ -480,7 +480,7 @@ impl Splitter {
     }
 
     /// The stencil without the targets that were taken apart.
-    fn without_parameters(mut self) -> (Stencil, Vec<Element>) {
+    fn without_wholes(mut self) -> (Stencil, Vec<Element>) {
         let apart = &self.apart;
         let fields = kept(self.stencil.fields.len(), |id| {
             !apart.contains(&Target::Field(FieldId(id)))
@@ -491,6 +491,9 @@ impl Splitter {
         retain(&mut self.stencil.fields, &fields);
         retain(&mut self.elements, &fields);
         retain(&mut self.stencil.temporaries, &temporaries);
+        let elements = (0..self.stencil.fields.len() as u32).map(|id| Param::Field(FieldId(id)));
+        let scalars = (0..self.stencil.scalars.len() as u32).map(|id| Param::Scalar(ScalarId(id)));
+        self.stencil.params = elements.chain(scalars).collect();
         let rename = |target: &mut Target| match target {
             Target::Field(id) => id.0 = fields[id.0 as usize].unwrap_or(id.0),
             Target::Temp(id) => id.0 = temporaries[id.0 as usize].unwrap_or(id.0),
