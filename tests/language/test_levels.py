@@ -293,6 +293,27 @@ def test_what_a_condition_excludes_is_not_read(check):
     check(guarded, reference, scalars=lambda rng, domain: {"top": domain[2]})
 
 
+def elements(v: Field[("real", (3,))], index: Field["int32"], out: Field["real"], w: Field[("real", (3,))]):
+    with computation(PARALLEL), interval(...):
+        out = v.at(K=index, ddim=[1]) + v[0, 0, index - K][index % 3]
+    with computation(FORWARD), interval(...):
+        w[0, 0, index - K][index % 3] = out
+        w[0, 0, index - K][0] += 1.0
+
+
+def test_elements_of_vectors_at_levels_that_are_computed(check):
+    def reference(f):
+        index = f.index.astype(int)
+        columns = take(f.v, index[..., None])
+        f.out[...] = columns[..., 1] + np.take_along_axis(columns, (index % 3)[..., None], axis=3)[..., 0]
+        for i, j in np.ndindex(index.shape[:2]):
+            for k, level in enumerate(index[i, j]):
+                f.w[i, j, level, level % 3] = f.out[i, j, k]
+                f.w[i, j, level, 0] += 1
+
+    check(elements, reference)
+
+
 def too_far(inp: Field[float], index: Field[np.int64], out: Field[float]):
     with computation(PARALLEL), interval(...):
         out = inp[0, 0, index]

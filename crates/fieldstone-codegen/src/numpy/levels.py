@@ -10,7 +10,7 @@ def _index(field, box, levels, where, what):
     outside = (levels < -origin) | (levels >= size - origin)
     if np.any(outside & where):
         raise IndexError(f"{what} is accessed at a level that its array does not have")
-    along = [np.arange(begin, end).reshape(shape) for (begin, end), shape in zip(box, ((-1, 1, 1), (1, -1, 1)))]
+    along = [np.arange(*box[0]).reshape(-1, 1, 1), np.arange(*box[1]).reshape(1, -1, 1)]
     along.append(np.clip(levels, -origin, size - 1 - origin))
     return tuple(o + index for o, index in zip(field.origin, along, strict=True) if o is not None)
 
@@ -21,7 +21,7 @@ def _at(field, box, levels, where, what):
 
 
 def _put_at(field, box, levels, value, where, what, element=()):
-    """Sets the points of a box, each at a level of its own; of data dimensions an element, the nearest one for others."""
+    """Sets the points of a box, each at a level of its own; of data dimensions an element, the nearest one inside."""
     index = list(np.broadcast_arrays(*_index(field, box, levels, where, what)))
     where = np.broadcast_to(where, index[0].shape)
     sizes = field.array.shape[len(index) :]
