@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use fieldstone_stencil::generate::{Shape, stencil};
 use fieldstone_stencil::grid::Range;
-use fieldstone_stencil::ir::{Order, Stencil, Stmt, Target};
+use fieldstone_stencil::ir::{LevelIndex, Order, Stencil, Stmt, Target};
 use fieldstone_stencil::text::{gtscript, parse, print, without_spans};
 use fieldstone_stencil::types::{Precision, resolve};
 use fieldstone_stencil::verify::verify;
@@ -144,11 +144,18 @@ impl<'a> Run<'a> {
             let Access {
                 target,
                 offset,
+                level,
                 write,
                 area,
                 ..
             } = access;
             let axes = self.program.stencil.target_axes(target);
+            // A level that is computed is checked where it is known, when the stencil runs.
+            let computed = level != LevelIndex::Constant;
+            let checked: Vec<Axis> = axes
+                .iter()
+                .filter(|axis| !(computed && *axis == Axis::K))
+                .collect();
             for point in points {
                 if !self.is_in(area, point) {
                     continue;
@@ -158,10 +165,11 @@ impl<'a> Run<'a> {
                     at[2] = 0;
                 }
                 match target {
-                    Target::Field(_) => self.inside(target, at),
+                    Target::Field(_) => self.inside(target, &checked, at),
                     Target::Temp(_) if write => {
                         self.values.insert((target, at), ());
                     }
+                    Target::Temp(_) if computed => self.inside(target, &checked, at),
                     Target::Temp(_) => {
                         let name = self.program.stencil.target_name(target);
                         assert!(
@@ -169,33 +177,21 @@ impl<'a> Run<'a> {
                             "{name} has no value at {at:?}, read from {point:?} by\n{}",
                             print(&self.program.stencil)
                         );
-                        self.inside(target, at);
+                        self.inside(target, &checked, at);
                     }
                 }
             }
         });
     }
 
-    /// Whether the reported extent covers a point.
-    fn inside(&self, target: Target, at: [i64; 3]) {
-        let (extent, axes) = match target {
-            Target::Field(id) => {
-                let n = id.0 as usize;
-                (
-                    self.program.analysis.fields[n].extent,
-                    self.program.stencil.fields[n].axes,
-                )
-            }
-            Target::Temp(id) => {
-                let n = id.0 as usize;
-                (
-                    self.program.analysis.temporaries[n].extent,
-                    self.program.stencil.target_axes(target),
-                )
-            }
+    /// Whether the reported extent covers a point along these axes.
+    fn inside(&self, target: Target, axes: &[Axis], at: [i64; 3]) {
+        let extent = match target {
+            Target::Field(id) => self.program.analysis.fields[id.0 as usize].extent,
+            Target::Temp(id) => self.program.analysis.temporaries[id.0 as usize].extent,
         };
         let sizes = [self.columns[0], self.columns[1], self.levels];
-        for axis in axes.iter() {
+        for &axis in axes {
             let (lower, upper) = extent.along(axis);
             let n = axis.index();
             assert!(

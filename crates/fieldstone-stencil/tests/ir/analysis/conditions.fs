@@ -14,7 +14,7 @@ stencil sure {
       } else {
         both = 2.0
       }
-      out = (both + one)
+      out = (both + one) # warning FS0423: `one` may be read where it was not assigned
     }
   }
 }
@@ -29,7 +29,7 @@ stencil neighbours {
       if (inp[0, 0, 0] > 0) {
         t = inp
         out = (t * 2)
-        out = (out + t[1, 0, 0])
+        out = (out + t[1, 0, 0]) # warning FS0423: `t` may be read where it was not assigned
         if (t > 1) {
           t = (out[-1, 0, 0] + 1)
         }
