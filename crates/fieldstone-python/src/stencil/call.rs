@@ -4,22 +4,20 @@ use fieldstone_codegen::alias::{self, Footprint};
 use fieldstone_codegen::call::{Call, FieldArgument, ScalarArgument};
 use fieldstone_codegen::domain;
 use fieldstone_codegen::error::CallError;
-use fieldstone_codegen::error::RACE;
 use fieldstone_codegen::uses::Uses;
 use fieldstone_device::Pool;
 use fieldstone_stencil::Span;
-use fieldstone_stencil::diagnostic::{Category, Diagnostic, Diagnostics};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use smallvec::SmallVec;
 
+use super::failure::call_error;
 use super::frozen::Place;
 use super::operand::{Operand, fill};
 use super::{PerField, Stencil};
 use crate::arguments::{self, Arguments, Keywords};
 use crate::backend::Executor;
-use crate::definition::diagnostics_error;
 use crate::ending::entered;
 use crate::errors::raise;
 use crate::numpy_backend::within;
@@ -286,34 +284,6 @@ impl Stencil {
         alias::check(&self.fields, &footprints, &self.in_place)
     }
 
-    /// What the backend `debug` says of arguments that share memory, where the checks of the call were left out.
-    fn race(&self, py: Python<'_>, error: &CallError) -> PyErr {
-        let stencil = &self.program.stencil;
-        let declared = |name: &str| {
-            let field = stencil.fields.iter().find(|field| field.name == name);
-            field.map_or_else(Default::default, |field| field.span)
-        };
-        let at = |name: &str| {
-            let (message, help) = error.to_string().split_once("; ").map_or_else(
-                || (error.to_string(), String::new()),
-                |(message, help)| (message.to_string(), help.to_string()),
-            );
-            Diagnostic::error(RACE, Category::Run, declared(name), message).with_help(help)
-        };
-        let diagnostic = match error {
-            CallError::Overlap { written, other, .. } => at(written)
-                .with_label("written")
-                .with_secondary(declared(other), "in the same memory"),
-            CallError::SharedPoints { argument, .. } => at(argument).with_label("written"),
-            _ => return call_error(py, error),
-        };
-        let report = Diagnostics {
-            diagnostics: vec![diagnostic],
-            sources: stencil.sources.clone(),
-        };
-        diagnostics_error(py, "RaceError", &report)
-    }
-
     pub(super) fn origins_by_name<'py>(
         &self,
         py: Python<'py>,
@@ -351,16 +321,4 @@ fn stamp(times: &Bound<'_, PyDict>, key: &str) -> PyResult<()> {
         py.import(intern!(py, "time"))?
             .call_method0(intern!(py, "perf_counter"))?,
     )
-}
-
-pub(super) fn call_error(py: Python<'_>, error: &CallError) -> PyErr {
-    let class = match error {
-        CallError::OriginInsideExtent { .. } | CallError::OriginOutside { .. } => "OriginError",
-        CallError::ShapeTooSmall { .. } => "ShapeError",
-        CallError::DomainTooLarge { .. }
-        | CallError::TooFewLevels { .. }
-        | CallError::TooFewPoints { .. } => "DomainError",
-        CallError::Overlap { .. } | CallError::SharedPoints { .. } => "AliasError",
-    };
-    raise(py, class, error.to_string())
 }

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use smallvec::SmallVec;
 
-use super::call::call_error;
+use super::failure::call_error;
 use super::{PerField, Stencil};
 use crate::arguments;
 use crate::errors::raise;

@@ -15,6 +15,7 @@
 mod ahead;
 mod call;
 mod explanation;
+mod failure;
 mod frozen;
 mod hooks;
 mod inspection;

@@ -8,12 +8,13 @@ use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::device_array::{SimulatedArray, cupy};
+use super::cupy::cupy;
+use super::device_array::{SimulatedArray, for_kernels};
 use super::foreign::Foreign;
 use super::indexing::is_scalar;
 use super::place::Place;
 use super::resolve::{Location, Resolved};
-use super::{Storage, assign, memory};
+use super::{Storage, memory};
 use crate::array::array_of;
 use crate::interface::{Purpose, is_data_array};
 
@@ -131,7 +132,7 @@ impl Storage {
         }
         .allocated(py)?;
         if let Some(accelerator) = self.place.accelerator() {
-            let target = assign::for_kernels(py, accelerator.as_ref(), &storage.view)?;
+            let target = for_kernels(py, accelerator.as_ref(), &storage.view)?;
             memory::assign(&values.view, &values.dtype, &target, &values.dtype)?;
         }
         Self::exported_on_device(&storage.into_object(py)?)

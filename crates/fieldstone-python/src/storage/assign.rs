@@ -10,10 +10,11 @@ use fieldstone_storage::{Access, Side, View};
 use numpy::{PyArrayDescr, PyArrayDescrMethods};
 use pyo3::prelude::*;
 
+use super::access::warn_of_both;
+use super::device_array::for_kernels;
 use super::memory;
-use super::place::{Place, warn_of_both};
+use super::place::Place;
 use crate::array::exception;
-use crate::errors::raise;
 
 /// Elements, and where they are.
 pub struct Elements<'a, 'py> {
@@ -157,25 +158,6 @@ fn moved<'py>(
         (Some(first), Some(second)) => {
             let here = downloaded(py, first.as_ref(), from)?;
             uploaded(py, second.as_ref(), (&here, from_dtype), (to, to_dtype))
-        }
-    }
-}
-
-/// Elements on a simulated device where its kernels, which are NumPy's, find them.
-///
-/// Host memory, which NumPy would find as well, is an error: on a real device it would have to be copied first.
-pub fn for_kernels(py: Python<'_>, accelerator: &dyn Accelerator, view: &View) -> PyResult<View> {
-    let pointer = view.pointer();
-    match accelerator.reachable(pointer) {
-        Some(here) => Ok(view.at_address(here, None)),
-        None if view.is_empty() => Ok(view.clone()),
-        None => {
-            let message = format!(
-                "the elements at {:#x} are not in the memory of {}; copy them there with storage(data, device='gpu')",
-                pointer.addr(),
-                accelerator.name()
-            );
-            Err(raise(py, "DeviceError", message))
         }
     }
 }

@@ -8,8 +8,9 @@ use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 use fieldstone_device::Stream;
 use fieldstone_storage::{Dim, PerAxis, Side};
 
+use super::access::{no_buffer, transferred};
 use super::axes::Points;
-use super::place::{Place, no_buffer, transferred};
+use super::place::Place;
 use super::{Storage, SyncState, memory, parameters, resolve};
 use crate::array;
 use crate::errors::raise;

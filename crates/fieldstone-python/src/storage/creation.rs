@@ -1,14 +1,13 @@
-//! Making storages: allocated and filled, like another, copied from data, or wrapped around it.
+//! Making storages: allocated and filled, of a shape or like another.
 
 use fieldstone_device::{Contents as Fresh, DeviceError, Memory};
 use fieldstone_storage::{Allocation, Pair, Spec, View};
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyType};
+use pyo3::types::PyDict;
 
 use super::assign::{self, Elements};
 use super::foreign::Foreign;
-use super::given::{self, Given, follows};
 use super::parameters::{self, Accepted, Parameters, element};
 use super::place::Place;
 use super::resolve::{Location, Resolved, resolve};
@@ -22,46 +21,6 @@ enum Contents<'a> {
     Undefined,
     /// One element, repeated.
     Filled(&'a [u8]),
-}
-
-#[pymethods]
-impl Storage {
-    #[new]
-    #[classmethod]
-    #[pyo3(
-        signature = (data=None, device_data=None, *, dtype=None, copy=None, sync_state=None, **parameters),
-        text_signature = "(data=None, device_data=None, *, dtype=None, copy=True, sync_state=None, **parameters)"
-    )]
-    fn called<'py>(
-        class: &Bound<'py, PyType>,
-        data: Option<&Bound<'py, PyAny>>,
-        device_data: Option<&Bound<'py, PyAny>>,
-        dtype: Option<&Bound<'py, PyAny>>,
-        copy: Option<&Bound<'py, PyAny>>,
-        sync_state: Option<&Bound<'py, PyAny>>,
-        parameters: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, Storage>> {
-        let py = class.py();
-        if !class.is(py.get_type::<Storage>()) {
-            let message = format!(
-                "{}: a subclass of Storage has no instances, as what is made is of fieldstone's own kinds; let your class \
-                 hold a storage, and give what takes storages that or its __gt_data_interface__",
-                class.name()?
-            );
-            return Err(raise(py, "ArgumentTypeError", message));
-        }
-        let none = PyDict::new(py);
-        let given = Given {
-            accepted: &Accepted::storages("Storage"),
-            data,
-            device_data,
-            dtype,
-            sync_state,
-            keywords: parameters.unwrap_or(&none),
-        };
-        let copy = copy.map_or(Ok(true), |copy| parameters::flag(copy, "copy"))?;
-        given.storage(py, copy)?.into_object(py)
-    }
 }
 
 /// A storage of a new allocation; undefined values without `fill_value`.
@@ -131,27 +90,6 @@ fn allocate_array<'py>(
     storage.into_object(py)?.call_method0("to_ndarray")
 }
 
-/// A NumPy array of a new allocation with the values of `data`.
-#[pyfunction]
-fn copy_to_array<'py>(
-    py: Python<'py>,
-    function: &str,
-    data: &Bound<'py, PyAny>,
-    dtype: Option<&Bound<'py, PyAny>>,
-    keywords: &Bound<'py, PyDict>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let given = Given {
-        accepted: &Accepted::arrays(function),
-        data: Some(data),
-        device_data: None,
-        dtype,
-        sync_state: None,
-        keywords,
-    };
-    let storage = given.storage(py, true)?;
-    storage.into_object(py)?.call_method0("to_ndarray")
-}
-
 /// The value to fill with, which has two names.
 #[pyfunction]
 fn one_value<'py>(
@@ -170,35 +108,6 @@ fn one_value<'py>(
         }
     };
     Err(raise(py, "ArgumentTypeError", message))
-}
-
-/// A storage with a copy of the data, or around it.
-#[pyfunction]
-#[expect(
-    clippy::too_many_arguments,
-    reason = "the arguments of the Python function"
-)]
-fn storage<'py>(
-    py: Python<'py>,
-    function: &str,
-    data: Option<&Bound<'py, PyAny>>,
-    device_data: Option<&Bound<'py, PyAny>>,
-    dtype: Option<&Bound<'py, PyAny>>,
-    copy: &Bound<'py, PyAny>,
-    sync_state: Option<&Bound<'py, PyAny>>,
-    keywords: &Bound<'py, PyDict>,
-) -> PyResult<Bound<'py, Storage>> {
-    let given = Given {
-        accepted: &Accepted::storages(function),
-        data,
-        device_data,
-        dtype,
-        sync_state,
-        keywords,
-    };
-    given
-        .storage(py, parameters::flag(copy, "copy")?)?
-        .into_object(py)
 }
 
 /// A storage of a new allocation, of a shape or like something, filled or not.
@@ -370,7 +279,7 @@ pub fn of_computed<'py>(
         axes, alignment, ..
     } = &resolved;
     let as_it_is = matches!(resolved.location, Location::Host)
-        && follows(&view, axes.layout.ranks())
+        && memory::follows(&view, axes.layout.ranks())
         && is_writeable(array)
         && memory::is_aligned(&view, &axes.aligned_index, *alignment);
     let storage = if as_it_is {
@@ -422,10 +331,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(allocate, module)?)?;
     module.add_function(wrap_pyfunction!(allocate_like, module)?)?;
     module.add_function(wrap_pyfunction!(allocate_array, module)?)?;
-    module.add_function(wrap_pyfunction!(copy_to_array, module)?)?;
     module.add_function(wrap_pyfunction!(one_value, module)?)?;
     module.add_function(wrap_pyfunction!(parameters::register_preset, module)?)?;
-    module.add_function(wrap_pyfunction!(parameters::preset_memory, module)?)?;
-    module.add_function(wrap_pyfunction!(given::wrap_on_device, module)?)?;
-    module.add_function(wrap_pyfunction!(storage, module)?)
+    module.add_function(wrap_pyfunction!(parameters::preset_memory, module)?)
 }

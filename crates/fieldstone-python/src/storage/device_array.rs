@@ -4,59 +4,15 @@ use std::sync::Arc;
 
 use fieldstone_device::{Accelerator, Kind};
 use fieldstone_storage::{Access, Side, View};
-use numpy::PyArrayDescr;
-use pyo3::exceptions::{PyImportError, PyTypeError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyDict;
 
 use super::Storage;
+use super::cupy::cupy_array;
 use super::place::Place;
+use crate::array::array_of;
 use crate::errors::raise;
-
-/// A CuPy array of memory on a device, which `keep` keeps alive.
-pub fn cupy_array<'py>(
-    view: &View,
-    dtype: &Bound<'py, PyArrayDescr>,
-    accelerator: &dyn Accelerator,
-    keep: Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = dtype.py();
-    let cupy = cupy(py)?;
-    let bounds = view.bounds();
-    let cuda = cupy.getattr("cuda")?;
-    let index = accelerator.id().index;
-    let memory = cuda
-        .getattr("UnownedMemory")?
-        .call1((bounds.start, bounds.len(), keep, index))?;
-    let lead = view.pointer().addr() - bounds.start;
-    let pointer = cuda.getattr("MemoryPointer")?.call1((memory, lead))?;
-    let keywords = PyDict::new(py);
-    keywords.set_item("memptr", pointer)?;
-    keywords.set_item("strides", PyTuple::new(py, view.strides())?)?;
-    cupy.getattr("ndarray")?
-        .call((PyTuple::new(py, view.shape())?, dtype), Some(&keywords))
-}
-
-/// The module `cupy`, which only those who compute with whole arrays on a GPU need.
-pub fn cupy(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
-    py.import("cupy").map_err(|error| {
-        if !error.is_instance_of::<PyImportError>(py) {
-            return error;
-        }
-        let message = "arrays on a GPU are CuPy's, and CuPy is not installed; install it (pip install cupy-cuda12x), or \
-                       move the data with stencils and copies to the host only";
-        let missing = raise(py, "DeviceError", message);
-        missing.set_cause(py, Some(error));
-        missing
-    })
-}
-
-/// Whether something computes with whole arrays on a device.
-pub fn has_library(py: Python<'_>, accelerator: &dyn Accelerator) -> bool {
-    static HAS_CUPY: PyOnceLock<bool> = PyOnceLock::new();
-    accelerator.id().kind == Kind::Simulated || *HAS_CUPY.get_or_init(py, || cupy(py).is_ok())
-}
 
 /// An array in the memory of a simulated device, with what users of CuPy's need most.
 ///
@@ -233,6 +189,25 @@ impl SimulatedPointer {
 }
 
 impl Storage {
+    /// The array in which the device's library computes: NumPy's for a simulated device, else CuPy's.
+    pub fn kernel_array<'py>(
+        slf: &Bound<'py, Self>,
+        access: Access,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let this = slf.borrow();
+        let view = this.on_device(py, access)?;
+        let Some(accelerator) = this.place.accelerator() else {
+            return Err(this.no_host_buffer(py));
+        };
+        let keep = slf.clone().into_any();
+        if accelerator.id().kind != Kind::Simulated {
+            return cupy_array(&view, this.dtype.bind(py), accelerator.as_ref(), keep);
+        }
+        let view = for_kernels(py, accelerator.as_ref(), &view)?;
+        array_of(&view, this.dtype.bind(py), this.writeable, keep)
+    }
+
     /// The device's memory as an array of its library, to be handed out.
     pub fn exported_on_device<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
@@ -262,5 +237,24 @@ impl Storage {
         };
         let elements = elements.into_object(py)?.unbind();
         Ok(Bound::new(py, SimulatedArray { elements })?.into_any())
+    }
+}
+
+/// Elements on a simulated device where its kernels, which are NumPy's, find them.
+///
+/// Host memory, which NumPy would find as well, is an error: on a real device it would have to be copied first.
+pub fn for_kernels(py: Python<'_>, accelerator: &dyn Accelerator, view: &View) -> PyResult<View> {
+    let pointer = view.pointer();
+    match accelerator.reachable(pointer) {
+        Some(here) => Ok(view.at_address(here, None)),
+        None if view.is_empty() => Ok(view.clone()),
+        None => {
+            let message = format!(
+                "the elements at {:#x} are not in the memory of {}; copy them there with storage(data, device='gpu')",
+                pointer.addr(),
+                accelerator.name()
+            );
+            Err(raise(py, "DeviceError", message))
+        }
     }
 }

@@ -2,33 +2,34 @@
 
 use std::sync::Arc;
 
-use fieldstone_storage::{Side, View};
+use fieldstone_storage::Side;
 use numpy::{PyArrayDescrMethods, PyUntypedArray};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyType};
 
 use super::axes::numbers;
 use super::creation;
 use super::foreign::Foreign;
 use super::parameters::{self, Accepted, Alignment, Device, Element, Managed, Parameters};
 use super::resolve::{Location, Resolved, resolve};
-use super::{Storage, SyncState, memory, sync_state, wrapping};
+use super::wrapping::{self, meaningless};
+use super::{Storage, SyncState, memory, sync_state};
 use crate::errors::raise;
 use crate::interface::Purpose;
 
 /// The arguments of a function that takes data.
-pub struct Given<'a, 'py> {
-    pub accepted: &'a Accepted<'a>,
-    pub data: Option<&'a Bound<'py, PyAny>>,
-    pub device_data: Option<&'a Bound<'py, PyAny>>,
-    pub dtype: Option<&'a Bound<'py, PyAny>>,
-    pub sync_state: Option<&'a Bound<'py, PyAny>>,
-    pub keywords: &'a Bound<'py, PyDict>,
+struct Given<'a, 'py> {
+    accepted: &'a Accepted<'a>,
+    data: Option<&'a Bound<'py, PyAny>>,
+    device_data: Option<&'a Bound<'py, PyAny>>,
+    dtype: Option<&'a Bound<'py, PyAny>>,
+    sync_state: Option<&'a Bound<'py, PyAny>>,
+    keywords: &'a Bound<'py, PyDict>,
 }
 
 impl<'py> Given<'_, 'py> {
     /// A storage with a copy of the data, or around it.
-    pub fn storage(&self, py: Python<'py>, copy: bool) -> PyResult<Storage> {
+    fn storage(&self, py: Python<'py>, copy: bool) -> PyResult<Storage> {
         let state = self.sync_state.map(sync_state::given).transpose()?;
         match (self.data.or(self.device_data), copy) {
             (Some(_), true) => self.copied(py, state),
@@ -151,25 +152,103 @@ impl<'py> Given<'_, 'py> {
     }
 }
 
+#[pymethods]
+impl Storage {
+    #[new]
+    #[classmethod]
+    #[pyo3(
+        signature = (data=None, device_data=None, *, dtype=None, copy=None, sync_state=None, **parameters),
+        text_signature = "(data=None, device_data=None, *, dtype=None, copy=True, sync_state=None, **parameters)"
+    )]
+    fn called<'py>(
+        class: &Bound<'py, PyType>,
+        data: Option<&Bound<'py, PyAny>>,
+        device_data: Option<&Bound<'py, PyAny>>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        copy: Option<&Bound<'py, PyAny>>,
+        sync_state: Option<&Bound<'py, PyAny>>,
+        parameters: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, Storage>> {
+        let py = class.py();
+        if !class.is(py.get_type::<Storage>()) {
+            let message = format!(
+                "{}: a subclass of Storage has no instances, as what is made is of fieldstone's own kinds; let your class \
+                 hold a storage, and give what takes storages that or its __gt_data_interface__",
+                class.name()?
+            );
+            return Err(raise(py, "ArgumentTypeError", message));
+        }
+        let none = PyDict::new(py);
+        let given = Given {
+            accepted: &Accepted::storages("Storage"),
+            data,
+            device_data,
+            dtype,
+            sync_state,
+            keywords: parameters.unwrap_or(&none),
+        };
+        let copy = copy.map_or(Ok(true), |copy| parameters::flag(copy, "copy"))?;
+        given.storage(py, copy)?.into_object(py)
+    }
+}
+
+/// A storage with a copy of the data, or around it.
+#[pyfunction]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "the arguments of the Python function"
+)]
+fn storage<'py>(
+    py: Python<'py>,
+    function: &str,
+    data: Option<&Bound<'py, PyAny>>,
+    device_data: Option<&Bound<'py, PyAny>>,
+    dtype: Option<&Bound<'py, PyAny>>,
+    copy: &Bound<'py, PyAny>,
+    sync_state: Option<&Bound<'py, PyAny>>,
+    keywords: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, Storage>> {
+    let given = Given {
+        accepted: &Accepted::storages(function),
+        data,
+        device_data,
+        dtype,
+        sync_state,
+        keywords,
+    };
+    given
+        .storage(py, parameters::flag(copy, "copy")?)?
+        .into_object(py)
+}
+
+/// A NumPy array of a new allocation with the values of `data`.
+#[pyfunction]
+fn copy_to_array<'py>(
+    py: Python<'py>,
+    function: &str,
+    data: &Bound<'py, PyAny>,
+    dtype: Option<&Bound<'py, PyAny>>,
+    keywords: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let given = Given {
+        accepted: &Accepted::arrays(function),
+        data: Some(data),
+        device_data: None,
+        dtype,
+        sync_state: None,
+        keywords,
+    };
+    let storage = given.storage(py, true)?;
+    storage.into_object(py)?.call_method0("to_ndarray")
+}
+
 /// The storage around the memory of an object on a device, or in host memory if it has none there.
 #[pyfunction]
-pub fn wrap_on_device<'py>(
-    py: Python<'py>,
-    data: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, Storage>> {
+fn wrap_on_device<'py>(py: Python<'py>, data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Storage>> {
     let source = Foreign::near(Side::Device, data, "data", None, Purpose::Wrap)?;
     let resolved = resolve(py, &Parameters::default(), None, Some(&source))?;
     let alignment = source.alignment;
     wrapping::storage(py, "data", source, None, None, resolved, alignment)?.into_object(py)
-}
-
-/// Refuses a state of two buffers where there are not two.
-pub fn meaningless(py: Python<'_>, reason: &str) -> PyErr {
-    let message = format!(
-        "sync_state: it says which of two buffers is current, but {reason}; leave it out, or give data and device_data \
-         for a storage with managed='gt4py'"
-    );
-    raise(py, "ArgumentValueError", message)
 }
 
 /// Refuses two copies of which one cannot be the other's.
@@ -200,7 +279,7 @@ fn check_memory(
         return Err(raise(py, "DTypeError", message));
     }
     let layout = &resolved.axes.layout;
-    if !follows(&source.view, layout.ranks()) {
+    if !memory::follows(&source.view, layout.ranks()) {
         let message = format!(
             "layout: {} was asked for, but the strides of the data are {} bytes; memory that is wrapped keeps its \
              layout, storage(data, layout=...) copies it to another",
@@ -227,13 +306,9 @@ fn check_memory(
     Err(raise(py, "ArgumentValueError", message))
 }
 
-/// Whether the strides fall in the order of `layout`; axes of one point have no stride to speak of.
-pub fn follows(view: &View, layout: &[usize]) -> bool {
-    let mut axes: Vec<usize> = (0..layout.len()).collect();
-    axes.sort_by_key(|&axis| layout[axis]);
-    axes.retain(|&axis| view.shape()[axis] > 1);
-    view.shape().contains(&0)
-        || axes.windows(2).all(|pair| {
-            view.strides()[pair[0]].unsigned_abs() >= view.strides()[pair[1]].unsigned_abs()
-        })
+/// Adds the functions of this file to the extension module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(storage, module)?)?;
+    module.add_function(wrap_pyfunction!(copy_to_array, module)?)?;
+    module.add_function(wrap_pyfunction!(wrap_on_device, module)?)
 }

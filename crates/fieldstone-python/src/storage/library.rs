@@ -11,9 +11,9 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString, PyTuple};
 
-use super::assign;
 use super::axes::Axes;
-use super::device_array::{cupy, cupy_array, has_library};
+use super::cupy::{cupy, cupy_array, has_library};
+use super::device_array::for_kernels;
 use super::foreign::Foreign;
 use super::memory;
 use super::place::Place;
@@ -188,7 +188,7 @@ impl Library {
         match self {
             Self::Host => array::array_of(view, dtype, writeable, keep),
             Self::Device(accelerator) if accelerator.id().kind == Kind::Simulated => {
-                let view = assign::for_kernels(dtype.py(), accelerator.as_ref(), view)?;
+                let view = for_kernels(dtype.py(), accelerator.as_ref(), view)?;
                 array::array_of(&view, dtype, writeable, keep)
             }
             Self::Device(accelerator) => cupy_array(view, dtype, accelerator.as_ref(), keep),

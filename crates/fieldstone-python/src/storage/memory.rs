@@ -14,6 +14,17 @@ use super::parameters::shown;
 use crate::array::{array_of, exception, numpy, view_of};
 use crate::errors::raise;
 
+/// Whether the strides fall in the order of `layout`; axes of one point have no stride to speak of.
+pub fn follows(view: &View, layout: &[usize]) -> bool {
+    let mut axes: Vec<usize> = (0..layout.len()).collect();
+    axes.sort_by_key(|&axis| layout[axis]);
+    axes.retain(|&axis| view.shape()[axis] > 1);
+    view.shape().contains(&0)
+        || axes.windows(2).all(|pair| {
+            view.strides()[pair[0]].unsigned_abs() >= view.strides()[pair[1]].unsigned_abs()
+        })
+}
+
 /// Whether the address of `index` is a multiple of `alignment`.
 pub fn is_aligned(view: &View, index: &[usize], alignment: usize) -> bool {
     let offset: isize = index

@@ -5,16 +5,19 @@
 //! `Storage` is a strided view of memory plus what its axes mean (`axes`); `indexing` and `attributes` make further views
 //! of it, `advanced` reads and writes scattered elements, `protocols` shows it to other libraries, `field` to stencils and
 //! `repr` to people, `ufunc` and `function` compute with it, where `library` says.
+mod access;
 mod advanced;
 mod assign;
 mod attributes;
 mod axes;
 mod creation;
+mod cupy;
 mod device_array;
 mod field;
 mod foreign;
 mod function;
 mod given;
+mod host_array;
 mod indexing;
 mod library;
 mod memory;
@@ -38,7 +41,8 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 use self::axes::Axes;
 pub use self::device_array::SimulatedArray;
 pub use self::field::describe;
-pub use self::place::{Handed, Place};
+pub use self::host_array::Handed;
+pub use self::place::Place;
 pub use self::sync_state::SyncState;
 pub use self::tracked::Tracked;
 use crate::errors::raise;
@@ -185,6 +189,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<SimulatedArray>()?;
     creation::register(module)?;
     field::register(module)?;
+    given::register(module)?;
     pickling::register(module)?;
     repr::register(module)
 }

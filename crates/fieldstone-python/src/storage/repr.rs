@@ -8,7 +8,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::place::array_of_copy;
+use super::host_array::array_of_copy;
 use super::{Place, Storage, assign};
 use crate::array::array_of;
 

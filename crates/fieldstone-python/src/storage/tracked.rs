@@ -7,7 +7,8 @@ use fieldstone_device::{Accelerator, Stream};
 use fieldstone_storage::{Access, Pair, Side, View};
 use pyo3::prelude::*;
 
-use super::place::{Place, transferred, warn_of_both};
+use super::access::{transferred, warn_of_both};
+use super::place::Place;
 use super::{Storage, memory};
 use crate::array::exception;
 use crate::errors::raise;

@@ -8,7 +8,6 @@ use numpy::PyArrayDescrMethods;
 use pyo3::prelude::*;
 
 use super::foreign::Foreign;
-use super::given::meaningless;
 use super::place::Place;
 use super::resolve::{Location, Resolved};
 use super::{Storage, SyncState, axes, memory};
@@ -194,4 +193,13 @@ fn described(place: &Place) -> &'static str {
         Place::Pair { .. } => "on the host and on a device",
         Place::Managed(_) => "in memory that the driver manages",
     }
+}
+
+/// Refuses a state of two buffers where there are not two.
+pub fn meaningless(py: Python<'_>, reason: &str) -> PyErr {
+    let message = format!(
+        "sync_state: it says which of two buffers is current, but {reason}; leave it out, or give data and device_data \
+         for a storage with managed='gt4py'"
+    );
+    raise(py, "ArgumentValueError", message)
 }
