@@ -96,7 +96,7 @@ def origins(stencil: Any) -> dict[str, tuple[int, ...]]:
 def run_construct(name: str, backend: str) -> dict[str, np.ndarray]:
     """What the call changes: by name of the field, its values where they are others than before, and NaN elsewhere."""
     case = CONSTRUCTS[name]
-    stencil = gtscript.stencil(backend=backend, definition=case.definition, **case.options)
+    stencil = gtscript.stencil(backend=backend, definition=case.definition, format_source=False, **case.options)
     given = arguments(case, stencil)
     before = {name: given[name].copy() for name in stencil.field_info}
     call = {"origin": origins(stencil), "domain": tuple(DOMAIN.values())} | case.call

@@ -7,8 +7,12 @@ function of integers or of integer literals, and no temporary that is assigned u
 
 from __future__ import annotations
 
+import os
 import random
 import sys
+
+CHOSEN = tuple(map(int, os.environ.get("FIELDSTONE_GT4PY_PROGRAMS", "0:30").split(":")))
+"""The first program that the tests run, and how many."""
 
 HEADER = """\
 from gt4py.cartesian import gtscript

@@ -1,4 +1,4 @@
-"""Run programs on whatever ``gt4py`` there is: ``run_programs.py FILE BACKEND [NAME ...]``."""
+"""Run programs on whatever ``gt4py`` there is: ``run_programs.py FILE BACKEND``."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pathlib import Path
 PROGRAMS = sorted(path.stem for path in (Path(__file__).parent / "programs").glob("[!_]*.py"))
 
 
-def main(file: str, backend: str, *names: str) -> None:
+def main(file: str, backend: str) -> None:
     """Write what each program returns, or the text of its exception."""
     sys.path.insert(0, str(Path(__file__).parent / "programs"))
     results = {}
-    for name in names or PROGRAMS:
+    for name in PROGRAMS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:

@@ -1,4 +1,4 @@
-"""Run a module of `random_programs` on whatever ``gt4py`` there is: ``run_random.py MODULE FILE BACKEND``."""
+"""Run a module of `random_programs` on whatever ``gt4py`` there is: ``run_random.py FILE BACKEND MODULE``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run(module: str, backend: str) -> dict[str, Any]:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             try:
-                results[name] = call(found.gtscript.stencil(backend, getattr(found, name)), name)
+                results[name] = call(found.gtscript.stencil(backend, getattr(found, name), format_source=False), name)
             except Exception as error:
                 results[name] = f"{type(error).__name__}: {error}"
     return results
@@ -47,4 +47,4 @@ def call(stencil: Any, name: str) -> dict[str, np.ndarray]:
 
 
 if __name__ == "__main__":
-    Path(sys.argv[2]).write_bytes(pickle.dumps(run(sys.argv[1], sys.argv[3])))
+    Path(sys.argv[1]).write_bytes(pickle.dumps(run(sys.argv[3], sys.argv[2])))

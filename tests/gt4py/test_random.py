@@ -2,47 +2,42 @@
 
 from __future__ import annotations
 
-import os
-import pickle
-import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import fieldstone.gt4py
 
-from .random_programs import module
+from .random_programs import CHOSEN
 from .run_random import run
 
-GT4PY = os.environ.get("FIELDSTONE_GT4PY_PYTHON")
-FIRST, COUNT = map(int, os.environ.get("FIELDSTONE_GT4PY_PROGRAMS", "0:30").split(":"))
+BACKENDS = ("debug", "numpy", "gt:cpu_ifirst")
+_, COUNT = CHOSEN
 
 
-def test_random_programs_agree_on_all_backends(tmp_path: Path) -> None:
-    file = tmp_path / "programs.py"
-    file.write_text(module(FIRST, COUNT))
+@pytest.fixture(scope="session")
+def ours(random_module: Path) -> dict[str, dict[str, Any]]:
+    """Results by backend and name."""
     with fieldstone.gt4py.installed():
-        ours = {backend: run(str(file), backend) for backend in ("numpy", "debug", "gt:cpu_ifirst")}
+        return {backend: run(str(random_module), backend) for backend in BACKENDS}
+
+
+def test_random_programs_agree_on_all_backends(ours: dict[str, dict[str, Any]]) -> None:
     assert sum(isinstance(result, dict) for result in ours["debug"].values()) > COUNT // 2
     for name, expected in ours["debug"].items():
         for backend, results in ours.items():
             compare(f"{name} on {backend}", results[name], expected)
 
 
-@pytest.mark.skipif(GT4PY is None, reason="FIELDSTONE_GT4PY_PYTHON names no interpreter that has GT4Py")
-def test_random_programs_agree_with_gt4py(tmp_path: Path) -> None:
-    assert GT4PY is not None
-    file, results = tmp_path / "programs.py", tmp_path / "results"
-    file.write_text(module(FIRST, COUNT))
-    command = [GT4PY, str(Path(__file__).parent / "run_random.py"), str(file), str(results), "numpy"]
-    subprocess.run(command, check=True, cwd=tmp_path, env=os.environ | {"PYTHONPATH": ""})
-    with fieldstone.gt4py.installed():
-        ours = run(str(file), "numpy")
-    taken = {name: result for name, result in pickle.loads(results.read_bytes()).items() if not isinstance(result, str)}
+def test_random_programs_agree_with_gt4py(
+    ours: dict[str, dict[str, Any]], random_programs_on_gt4py: dict[str, Any]
+) -> None:
+    taken = {name: result for name, result in random_programs_on_gt4py.items() if not isinstance(result, str)}
     assert len(taken) > COUNT // 2
     for name, expected in taken.items():
-        compare(name, ours[name], expected)
+        compare(name, ours["numpy"][name], expected)
 
 
 def compare(name: str, result: dict[str, np.ndarray] | str, expected: dict[str, np.ndarray] | str) -> None:
