@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 from fieldstone import errors, gtscript
-from fieldstone.gtscript import FORWARD, IJ, PARALLEL, Field, K, computation, interval
+from fieldstone.gtscript import FORWARD, IJ, PARALLEL, Field, GlobalTable, K, computation, interval
 
-from .conftest import Way
+from .conftest import BACKENDS, Way
 
 SIZE = 3
 
@@ -163,19 +164,220 @@ def at(v: Field[(float, (3,))], n: Field[int], out: Field[float]):
         out = v[0, 0, 0][n]
 
 
-@pytest.mark.parametrize("backend", ["numpy", "cpu_kfirst", "cpu_ifirst"])
-def test_an_index_outside_counts_as_the_nearest_inside(backend: str) -> None:
-    v, out = np.arange(3.0) * np.ones((4, 1, 1, 1)), np.zeros((4, 1, 1))
-    gtscript.stencil(backend, at)(v, np.array([-5, 1, 3, 2**40]).reshape(4, 1, 1), out)
-    assert out.ravel().tolist() == [0.0, 1.0, 2.0, 2.0]
+def at_two(v: Field[(float, (2, 4))], n: Field[int], out: Field[float]):
+    with computation(PARALLEL), interval(...):
+        out = v[0, 0, 0][n, 1] + v[0, 0, 0][1, n]
 
 
-def test_debug_reports_an_index_outside() -> None:
+def of_many(v: Field[(float, (300,))], n: Field[int], out: Field[float]):
+    with computation(PARALLEL), interval(...):
+        out = v[0, 0, 0][150 * n]
+
+
+def of_table(table: GlobalTable[float, (3,)], n: Field[int], out: Field[float]):
+    with computation(PARALLEL), interval(...):
+        out = table.A[n]
+
+
+def of_number(v: Field[(float, (3,))], m: int, out: Field[float]):
+    with computation(PARALLEL), interval(...):
+        out = v[0, 0, 0][m]
+
+
+def at_a_level(v: Field[(float, (3,))], n: Field[int], out: Field[float]):
+    with computation(PARALLEL), interval(...):
+        out = v.at(K=0, ddim=[n])
+
+
+def of_a_temporary(v: Field[(float, (3,))], n: Field[int], out: Field[float]):
+    with computation(PARALLEL), interval(...):
+        w = 2.0 * v
+        out = w[0, 0, 0][n]
+
+
+def of_a_condition(v: Field[(float, (3,))], n: Field[int], out: Field[float]):
+    with computation(PARALLEL), interval(...):
+        if v[0, 0, 0][n] > 0.0:
+            out = 1.0
+
+
+def to_one(v: Field[(float, (3,))], n: Field[int], out: Field[float]):
+    with computation(PARALLEL), interval(...):
+        v[0, 0, 0][n] = out
+
+
+def to_one_of_a_temporary(v: Field[(float, (3,))], n: Field[int], out: Field[float]):
+    with computation(PARALLEL), interval(...):
+        w = v
+        w[0, 0, 0][n] = out
+        out = w[0, 0, 0][0]
+
+
+OUTSIDE: dict[Callable[..., Any], tuple[tuple[int, ...], str]] = {
+    at: ((4, 3, 2, 3), "v"),
+    at_two: ((4, 3, 2, 2, 4), "v"),
+    of_many: ((4, 3, 2, 300), "v"),
+    of_table: ((3,), "table"),
+    of_number: ((4, 3, 2, 3), "v"),
+    at_a_level: ((4, 3, 2, 3), "v"),
+    of_a_temporary: ((4, 3, 2, 3), "w"),
+    of_a_condition: ((4, 3, 2, 3), "v"),
+    to_one: ((4, 3, 2, 3), "v"),
+    to_one_of_a_temporary: ((4, 3, 2, 3), "w"),
+}
+"""Stencils whose computed index may be 1 and not 4, the shape of the first argument, and what is indexed."""
+
+
+@pytest.mark.parametrize("wrong", [-1, 4, 2**40, -(2**40)])
+@pytest.mark.parametrize("definition", OUTSIDE, ids=lambda definition: definition.__name__)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_index_outside_is_reported(backend: str, definition: Callable[..., Any], wrong: int) -> None:
+    shape, name = OUTSIDE[definition]
+    stencil = gtscript.stencil(backend, definition)
+    v, n, out = np.ones(shape), np.ones((4, 3, 2), int), np.zeros((4, 3, 2))
+    index: Any = 1 if definition is of_number else n
+    stencil(v, index, out)
+    n[2, 1, 1] = wrong
+    index = wrong if definition is of_number else n
+    with pytest.raises(errors.OutOfBoundsError, match=rf"`{name}` is accessed at .*index"):
+        stencil(v, index, out)
+
+
+def test_debug_says_which_index_was_outside() -> None:
     v, n, out = np.ones((4, 3, 2, 3)), np.zeros((4, 3, 2), int), np.zeros((4, 3, 2))
     n[2, 1, 0] = 3
     with pytest.raises(errors.OutOfBoundsError, match=r"`v` is accessed at \(2, 1, 0\) with the index 3") as caught:
         gtscript.stencil("debug", at)(v, n, out)
     assert caught.value.index == (2, 1, 0)
+
+
+def excluded(v: Field[("real", (3,))], many: Field[("real", (300,))], n: Field[int], out: Field["real"]):
+    with computation(PARALLEL), interval(...):
+        small = v
+        out = v[0, 0, 0][n] if n >= 0 and n < 3 else 0.0
+        if 0 <= n < 300 and many[0, 0, 0][n] > 0.0:
+            out = many[0, 0, 0][n]
+        if n < 0 or n >= 3 or v[0, 0, 0][n] > 0.5:
+            out = -1.0
+        elif n == 1:
+            out += small[0, 0, 0][n]
+            small[0, 0, 0][n] = 4.0
+            many[0, 0, 0][298 + n] = 5.0
+            out += small[0, 0, 0][1]
+
+
+def test_an_index_that_a_condition_excludes_does_not_count(way: Way) -> None:
+    v, many, n, out = way.array(data=(3,)), way.array(data=(300,)), way.array(integers=400), way.array()
+    n -= 50
+    n[::2] %= 5
+    given = many.copy()
+    way.run(excluded, v, many, n, out)
+    expected, written = np.zeros(way.domain, way.real), way.inner(given)
+    v, n = way.inner(v), way.inner(n)
+    for point in np.ndindex(way.domain):
+        at = n[point]
+        expected[point] = v[point][at] if 0 <= at < 3 else 0
+        if 0 <= at < 300 and written[point][at] > 0:
+            expected[point] = written[point][at]
+        if not 0 <= at < 3 or v[point][at] > 0.5:
+            expected[point] = -1
+        elif at == 1:
+            expected[point] = expected[point] + v[point][1] + way.real(4)
+            written[point][299] = 5
+    way.close(way.inner(out), expected)
+    np.testing.assert_array_equal(many, given)
+
+
+def many(
+    v: Field[("real", (300,))], m: GlobalTable["real", (30, 20)], n: Field[np.int32], one: int, out: Field["real"]
+):
+    with computation(PARALLEL), interval(...):
+        out = v[0, 0, 0][n] * v[1, 0, 0][one] - v[0, -1, 0][299 - n] + m.A[n % 30, one % 20] + v[0, 0, 0][7]
+
+
+def test_elements_of_many_are_read_at_computed_indices(way: Way) -> None:
+    v, m, out = way.array(data=(300,)), way.array("", (30, 20)), way.array()
+    n = way.array(integers=300).astype(np.int32)
+    way.run(many, v, m, n, 123, out)
+    n = way.inner(n)
+
+    def pick(of: np.ndarray, index: np.ndarray) -> np.ndarray:
+        return np.take_along_axis(of, index[..., None], -1)[..., 0]
+
+    expected = pick(way.inner(v), n) * way.inner(v, i=1)[..., 123] - pick(way.inner(v, j=-1), 299 - n)
+    way.close(way.inner(out), expected + m[n % 30, 3] + way.inner(v)[..., 7])
+
+
+def counted(kinds: Field[IJ, int], inp: Field["real"], histogram: Field[IJ, ("real", (400,))], out: Field["real"]):
+    with computation(FORWARD), interval(...):
+        histogram[0, 0][kinds] += inp
+        out = histogram[0, 0][kinds] + histogram[0, 0][399 - kinds]
+        kinds = (kinds + 100) % 400
+
+
+def test_elements_of_many_are_written_at_computed_indices(way: Way) -> None:
+    kinds, inp = way.array("IJ", integers=400), way.array()
+    histogram, out = way.array("IJ", (400,)), way.array()
+    expected, at = way.inner(histogram).copy(), way.inner(kinds).copy()
+    way.run(counted, kinds, inp, histogram, out)
+    picked = np.zeros(way.domain, way.real)
+    i, j = np.indices(way.domain[:2])
+    for k in range(way.domain[2]):
+        expected[i, j, at] += way.inner(inp)[:, :, k]
+        picked[:, :, k] = expected[i, j, at] + expected[i, j, 399 - at]
+        at = (at + 100) % 400
+    way.close(way.inner(out), picked)
+    way.close(way.inner(histogram), expected)
+
+
+def kept(inp: Field["real"], n: Field[int], out: Field["real"]):
+    with computation(PARALLEL), interval(...):
+        total: Field[("real", (17, 17))] = 1.0
+        if n < 17:
+            total[0, 0, 0][n, 16 - n] = inp
+        total[0, 0, 0][0, 0] = 2.0 * inp
+    with computation(FORWARD), interval(1, None):
+        out = total[0, 0, -1][n % 17, 16 - n % 17] + total[1, 0, 0][0, 0] + total[0, -1, -1][16 - n % 17, n % 17]
+
+
+def test_temporaries_have_many_elements(way: Way) -> None:
+    inp, n, out = way.array(), way.array(integers=20), way.array()
+    way.run(kept, inp, n, out)
+    total = np.ones((*inp.shape, 17, 17), way.real)
+    for point in np.ndindex(inp.shape):
+        if n[point] < 17:
+            total[point][n[point], 16 - n[point]] = inp[point]
+        total[point][0, 0] = 2 * inp[point]
+    expected = np.zeros(way.domain, way.real)
+    for point in np.ndindex(way.domain):
+        if point[2] > 0:
+            i, j, k = (index + halo for index, halo in zip(point, way.halo, strict=True))
+            m = n[i, j, k] % 17
+            expected[point] = (
+                total[i, j, k - 1][m, 16 - m] + total[i + 1, j, k][0, 0] + total[i, j - 1, k - 1][16 - m, m]
+            )
+    way.close(way.inner(out)[:, :, 1:], expected[:, :, 1:])
+
+
+def rounds(v: Field[("real", (300,))], start: Field[int], found: Field[int]):
+    with computation(PARALLEL), interval(...):
+        found = start
+        while found < 299 and v[0, 0, 0][found] < 0.9:
+            v[0, 0, 0][found] = 0.0
+            found += 1
+
+
+def test_a_loop_goes_through_the_elements(way: Way) -> None:
+    v, start, found = way.array(data=(300,)), way.array(integers=299), way.array(integers=1)
+    given = way.inner(v).copy()
+    way.run(rounds, v, start, found)
+    for point in np.ndindex(way.domain):
+        at = way.inner(start)[point]
+        while at < 299 and given[point][at] < way.real(0.9):
+            given[point][at] = 0
+            at += 1
+        assert way.inner(found)[point] == at
+    np.testing.assert_array_equal(way.inner(v), given)
 
 
 def test_what_a_stencil_knows_of_its_fields() -> None:

@@ -57,6 +57,20 @@ pub enum RunError {
         field: String,
     },
 
+    /// An access at an index that is computed and that the data dimension does not have.
+    #[error(
+        "{place}: `{field}` is accessed at an index outside of a data dimension of {size} elements; what the call wrote is not \
+         valid (backend 'debug' tells which index, at which point)"
+    )]
+    IndexOutside {
+        /// `file:line` of the access.
+        place: String,
+        /// The argument or temporary.
+        field: String,
+        /// Elements along the data dimension.
+        size: u32,
+    },
+
     /// The user interrupted a loop.
     #[error("interrupted")]
     Interrupted,

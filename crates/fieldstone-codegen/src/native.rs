@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use fieldstone_device::{Contents, HostMemory, Pool, core_cache};
-use fieldstone_stencil::elements::{Element, FEW};
-use fieldstone_stencil::ir::{Field, Order, Stencil, TempId};
+use fieldstone_stencil::elements::Element;
+use fieldstone_stencil::ir::{Field, FieldId, Order, Stencil, Target, TempId, Temporary};
 use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::{LevelNest, Nest, Placement, RowNest, Schedule};
-use fieldstone_stencil::{Axes, Axis, Extent, Interval};
+use fieldstone_stencil::{Axes, Axis, DType, Extent, Interval};
 
 use crate::cache::claim::Claim;
 use crate::cache::entry::Facts;
@@ -20,7 +20,7 @@ use crate::call::{Call, FieldArgument};
 use crate::error::RunError;
 use crate::jit::{Jit, Library};
 use crate::llvm::abi::Words;
-use crate::llvm::{self, Kernel, Layout, Module};
+use crate::llvm::{self, Computed, Kernel, Layout, Module, Where};
 use crate::plan::Plan;
 use crate::stack::deep;
 use crate::tile::{LINE, Tiles};
@@ -95,7 +95,7 @@ impl Native {
     ) -> Result<Native, RunError> {
         let (scheduled, elements) = deep(|| program.for_schedule());
         let native = Native {
-            elements: Elements::new(&program.stencil, elements),
+            elements: Elements::new(&program.stencil, elements, &scheduled.stencil),
             program: scheduled,
             backend,
             jit,
@@ -124,9 +124,10 @@ impl Native {
         if call.domain.contains(&0) {
             return Ok(());
         }
-        let fields = self.elements.arguments(call);
+        let (fields, data_strides) = self.elements.arguments(call);
         let call = &Call {
             fields: &fields,
+            data_strides: &data_strides,
             ..*call
         };
         let arrays = self.arrays(&variant, call)?;
@@ -142,13 +143,19 @@ impl Native {
         }
     }
 
-    /// The error of an access at a level that its array does not have.
+    /// The error of an access outside of its array.
     fn outside(&self, variant: &Variant, access: u64) -> RunError {
-        let (target, span) = variant.module.computed[access as usize - 1];
+        let Computed { of, what, span } = variant.module.computed[access as usize - 1];
         let stencil = &self.program.stencil;
-        RunError::LevelOutside {
-            place: crate::interpreter::place(stencil, span),
-            field: stencil.source_name(target).to_owned(),
+        // Elements are targets of their own here.
+        let name = stencil.source_name(of).split('[').next();
+        let (place, field) = (
+            crate::interpreter::place(stencil, span),
+            name.unwrap_or_default().to_owned(),
+        );
+        match what {
+            Where::Level => RunError::LevelOutside { place, field },
+            Where::Index { size } => RunError::IndexOutside { place, field, size },
         }
     }
 
@@ -332,31 +339,9 @@ impl Native {
         words.collect::<Vec<_>>().join(" ")
     }
 
-    /// Refuses indices that are computed where there are too many elements to tell them apart.
-    fn check_data_dims(&self) -> Result<(), RunError> {
-        let stencil = &self.program.stencil;
-        let fields = (stencil.fields.iter()).map(|field| (&field.name, &field.data_dims));
-        let temporaries = stencil.temporaries.iter();
-        let temporaries = temporaries.map(|temporary| (&temporary.name, &temporary.data_dims));
-        let mut whole = fields
-            .chain(temporaries)
-            .filter(|(_, sizes)| !sizes.is_empty());
-        let Some((name, sizes)) = whole.next() else {
-            return Ok(());
-        };
-        Err(RunError::Unsupported {
-            place: format!("stencil '{}'", stencil.name),
-            what: format!(
-                "'{name}' has data dimensions of {sizes:?}, and an index of it is computed; this backend does that for {FEW} \
-                 elements at most; use the backend 'numpy'"
-            ),
-        })
-    }
-
     /// Refuses what a processor has no instructions for.
     fn check_types(&self, target: &llvm::Target) -> Result<(), RunError> {
         let stencil = &self.program.stencil;
-        self.check_data_dims()?;
         let fields = stencil.fields.iter().map(|field| field.dtype);
         let mut dtypes = fields.chain(stencil.temporaries.iter().filter_map(|temp| temp.dtype));
         if target.has_half() || !dtypes.any(|dtype| dtype == fieldstone_stencil::DType::Float16) {
@@ -372,7 +357,11 @@ impl Native {
     }
 
     /// Memory for the temporaries that outlive a nest.
-    fn arrays(&self, variant: &Variant, call: &Call<'_>) -> Result<Vec<Option<Array>>, RunError> {
+    fn arrays(
+        &self,
+        variant: &Variant,
+        call: &Call<'_>,
+    ) -> Result<Vec<Option<Array<'_>>>, RunError> {
         let stencil = &self.program.stencil;
         let mut arrays = Vec::with_capacity(stencil.temporaries.len());
         for (number, placement) in variant.schedule.temporaries.iter().enumerate() {
@@ -381,15 +370,18 @@ impl Native {
                 continue;
             };
             let temporary = stencil.temporary(TempId(number as u32));
-            let size = temporary.dtype.map_or(1, |dtype| dtype.size());
             let contiguous = variant.schedule.contiguous;
-            let shape = ArrayShape::new(call.domain, extent, contiguous, temporary.axes, size);
+            let shape = ArrayShape::new(call.domain, extent, contiguous, temporary);
             let memory = self.memory(shape.bytes)?;
             if zeroed {
                 // SAFETY: the block has that many bytes and is this run's alone.
                 unsafe { memory.pointer().write_bytes(0, shape.bytes) };
             }
-            arrays.push(Some(Array { memory, shape }));
+            arrays.push(Some(Array {
+                memory,
+                shape,
+                sizes: &temporary.data_dims,
+            }));
         }
         Ok(arrays)
     }
@@ -410,12 +402,14 @@ struct Elements {
     places: Vec<(usize, Vec<(usize, isize)>)>,
     /// The arguments.
     whole: Vec<Field>,
-    /// Whether any argument is taken apart.
+    /// The place in a call of each stride of the data dimensions that the fields of the program still have.
+    data: Vec<usize>,
+    /// Whether any argument has data dimensions.
     apart: bool,
 }
 
 impl Elements {
-    fn new(stencil: &Stencil, elements: Vec<Element>) -> Elements {
+    fn new(stencil: &Stencil, elements: Vec<Element>, scheduled: &Stencil) -> Elements {
         let mut next = 0;
         let strides: Vec<usize> = (stencil.fields.iter())
             .map(|field| {
@@ -423,6 +417,11 @@ impl Elements {
                 next - field.data_dims.len()
             })
             .collect();
+        let data = (elements.iter().zip(&scheduled.fields)).flat_map(|(element, field)| {
+            let first = strides[element.field.0 as usize];
+            first..first + field.data_dims.len()
+        });
+        let data = data.collect();
         let place = |element: Element| {
             let field = element.field.0 as usize;
             let along = strides[field]..;
@@ -432,6 +431,7 @@ impl Elements {
         Elements {
             places: elements.into_iter().map(place).collect(),
             whole: stencil.fields.clone(),
+            data,
             apart: next > 0,
         }
     }
@@ -455,10 +455,10 @@ impl Elements {
         )
     }
 
-    /// The memory of each field of the program.
-    fn arguments<'a>(&self, call: &Call<'a>) -> Cow<'a, [FieldArgument]> {
+    /// The memory of each field of the program, and the strides of its data dimensions.
+    fn arguments<'a>(&self, call: &Call<'a>) -> (Cow<'a, [FieldArgument]>, Vec<isize>) {
         if !self.apart {
-            return Cow::Borrowed(call.fields);
+            return (Cow::Borrowed(call.fields), Vec::new());
         }
         let element = |(field, place): &(usize, Vec<(usize, isize)>)| {
             let whole = call.fields[*field];
@@ -468,7 +468,8 @@ impl Elements {
                 ..whole
             }
         };
-        self.places.iter().map(element).collect()
+        let data = self.data.iter().map(|place| call.data_strides[*place]);
+        (self.places.iter().map(element).collect(), data.collect())
     }
 }
 
@@ -486,9 +487,11 @@ pub fn contiguous_along(field: &Field, argument: &FieldArgument) -> Option<Axis>
 }
 
 /// A temporary in memory of its own.
-struct Array {
+struct Array<'a> {
     memory: HostMemory,
     shape: ArrayShape,
+    /// Of the data dimensions.
+    sizes: &'a [u32],
 }
 
 /// Strides and size, in bytes, of a temporary as large as the domain and its extent.
@@ -497,6 +500,8 @@ pub(crate) struct ArrayShape {
     strides: [usize; 3],
     /// Of the first point of the domain.
     origin: usize,
+    /// From one element of a point to the next: each has an array of all points.
+    element: usize,
     pub bytes: usize,
 }
 
@@ -505,14 +510,15 @@ impl ArrayShape {
         domain: [usize; 3],
         extent: Extent,
         contiguous: Axis,
-        axes: Axes,
-        size: usize,
+        temporary: &Temporary,
     ) -> ArrayShape {
+        let (axes, size) = (temporary.axes, temporary.dtype.map_or(1, DType::size));
         let order = axes_by_stride(contiguous).filter(|axis| axes.contains(*axis));
         let contiguous = array_contiguous_along(contiguous, axes);
         let mut shape = ArrayShape {
             strides: [0; 3],
             origin: 0,
+            element: 0,
             bytes: size,
         };
         for axis in order {
@@ -529,6 +535,9 @@ impl ArrayShape {
                 shape.bytes = shape.bytes.next_multiple_of(LINE);
             }
         }
+        shape.element = shape.bytes;
+        let elements = temporary.data_dims.iter();
+        shape.bytes *= elements.map(|size| *size as usize).product::<usize>();
         shape
     }
 }
@@ -569,7 +578,12 @@ fn with_scratch(bytes: usize, body: impl FnOnce(*mut u8)) {
 }
 
 impl Variant {
-    fn words(&self, call: &Call<'_>, arrays: &[Option<Array>], outside: &AtomicU64) -> Vec<u64> {
+    fn words(
+        &self,
+        call: &Call<'_>,
+        arrays: &[Option<Array<'_>>],
+        outside: &AtomicU64,
+    ) -> Vec<u64> {
         let mut words = vec![0; self.words.len()];
         words[Words::OUTSIDE] = outside.as_ptr() as u64;
         for (axis, points) in call.domain.into_iter().enumerate() {
@@ -585,6 +599,10 @@ impl Variant {
             words[levels] = (field.lower[2] as u64).wrapping_neg();
             words[levels + 1] = field.upper[2] as u64;
         }
+        let data = self.words.data(Target::Field(FieldId(0)));
+        for (word, stride) in words[data..].iter_mut().zip(call.data_strides) {
+            *word = *stride as u64;
+        }
         for (number, array) in arrays.iter().enumerate() {
             let (Some(array), Some(first)) = (array, self.words.array(number)) else {
                 continue;
@@ -592,6 +610,14 @@ impl Variant {
             words[first] = array.memory.pointer() as u64 + array.shape.origin as u64;
             for (axis, stride) in array.shape.strides.into_iter().enumerate() {
                 words[first + 1 + axis] = stride as u64;
+            }
+            // The last index counts single elements, as in C.
+            let sizes = &array.sizes;
+            let first = self.words.data(Target::Temp(TempId(number as u32)));
+            let mut stride = array.shape.element;
+            for (dimension, size) in sizes.iter().enumerate().rev() {
+                words[first + dimension] = stride as u64;
+                stride *= *size as usize;
             }
         }
         for (number, scalar) in call.scalars.iter().enumerate() {

@@ -264,7 +264,8 @@ impl<'a> Text<'a> {
                 let place = (self.writer).level_place(*target, *offset, subscript, *target_span);
                 let (place, what) = place;
                 let mask = self.writer.where_it_counts();
-                let element = match self.writer.element(Some(subscript)) {
+                let element = self.writer.element(*target, Some(subscript), *target_span);
+                let element = match element {
                     Element::Whole => String::new(),
                     Element::Constant(indices) | Element::Computed(indices) => {
                         format!(", ({indices},)")
@@ -275,19 +276,20 @@ impl<'a> Text<'a> {
                 ));
             }
             StmtKind::Assign {
-                target,
+                target: written,
+                target_span,
                 offset,
                 subscript,
                 value,
-                ..
             } => {
-                let target = self.writer.names.of_target(*target).to_owned();
+                let target = self.writer.names.of_target(*written).to_owned();
                 let value = self.writer.expression(value);
                 let at = match *offset {
                     Offset::ZERO => "box".to_owned(),
                     Offset([i, j, k]) => format!("box + ({i}, {j}, {k})"),
                 };
-                let place = match self.writer.element(subscript.as_deref()) {
+                let element = (self.writer).element(*written, subscript.as_deref(), *target_span);
+                let place = match element {
                     Element::Whole => format!("{target}[{at}]"),
                     Element::Constant(indices) => format!("{target}[{at}][..., {indices}]"),
                     Element::Computed(indices) => {

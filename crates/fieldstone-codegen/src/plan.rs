@@ -91,7 +91,6 @@ impl Plan {
             return None;
         };
         let temporary = program.stencil.temporary(id);
-        let (axes, size) = (temporary.axes, temporary.dtype?.size());
-        Some(ArrayShape::new(domain, extent, self.schedule.contiguous, axes, size).bytes)
+        Some(ArrayShape::new(domain, extent, self.schedule.contiguous, temporary).bytes)
     }
 }

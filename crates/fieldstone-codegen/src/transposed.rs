@@ -52,6 +52,7 @@ pub fn of(
             || !along_levels(target)
             || !axes.contains(nest.vector)
             || !axes.contains(Axis::K)
+            || !program.stencil.data_dims(target).is_empty()
         {
             return;
         }

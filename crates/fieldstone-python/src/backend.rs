@@ -286,7 +286,7 @@ pub fn run_error(py: Python<'_>, error: &RunError) -> PyErr {
         RunError::Unsupported { .. } => "GTScriptUnsupportedError",
         RunError::Compilation(_) => "CompilationError",
         RunError::NotCached { .. } => "CacheError",
-        RunError::LevelOutside { .. } => "OutOfBoundsError",
+        RunError::LevelOutside { .. } | RunError::IndexOutside { .. } => "OutOfBoundsError",
         RunError::Memory(_) => "DeviceError",
         _ => "ExecutionError",
     };

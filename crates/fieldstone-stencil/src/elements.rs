@@ -9,17 +9,18 @@
 //!
 //! So `v[0]` and `v[1]` are different values to everything that looks for dependences, and an element of a temporary can live
 //! in a register. Where an index is computed at run time, there is a choice: [`Indices::Constant`] leaves such targets as they
-//! are, [`Indices::Any`] tells the few elements of a small target apart by comparisons.
+//! are, [`Indices::Any`] tells the elements of a target apart by comparisons as long as they are not too many, and
+//! [`Indices::Near`] where that is faster than to compute where an element lies.
 //!
-//! An index outside of its dimension counts as the nearest one inside; the interpreter reports it instead.
+//! An index outside of its dimension counts as the nearest one inside, and is [`ExprKind::Checked`].
 
 use std::collections::{HashMap, HashSet};
 
 use crate::dtype::DType;
 use crate::grid::{Interval, Offset};
 use crate::ir::{
-    CompareOp, Computation, Expr, ExprKind, Field, FieldId, LevelIndex, Literal, Order, Param,
-    ScalarId, Section, Stencil, Stmt, StmtKind, Subscript, Target, TempId, Temporary,
+    CompareOp, Computation, DataDimension, Expr, ExprKind, Field, FieldId, LevelIndex, Literal,
+    Order, Param, ScalarId, Section, Stencil, Stmt, StmtKind, Subscript, Target, TempId, Temporary,
 };
 use crate::source::Span;
 
@@ -39,12 +40,19 @@ pub struct Apart {
 pub enum Indices {
     /// Those that are only accessed at constant indices.
     Constant,
-    /// Those as well that have few elements.
+    /// Those for which that makes the faster code. What is only read may be whole and apart.
+    Near,
+    /// All but those that have very many elements.
     Any,
 }
 
-/// Elements of a target that comparisons tell apart at most.
-pub const FEW: u32 = 256;
+/// Elements of a field at indices that are computed that are read faster by comparing the index with all of them than from
+/// where they lie, and elements that are written so; measured within caches and beyond.
+const READ: u64 = 8;
+const WRITTEN: u64 = 4;
+
+/// Elements of any target that are told apart at most.
+const MANY: u64 = 256;
 
 /// A field of a stencil whose elements were taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,14 +90,14 @@ fn split(mut stencil: Stencil, indices: Indices, wanted: impl Fn(Target) -> bool
             indices: Vec::new(),
         })
         .collect();
-    let apart = targets(&stencil, indices, wanted);
+    let targets = targets(&stencil, indices, wanted);
     let mut statements: Vec<Vec<Vec<usize>>> = (stencil.computations.iter())
         .map(|computation| {
             let bodies = computation.sections.iter().map(|section| &section.body);
             bodies.map(|body| (0..body.len()).collect()).collect()
         })
         .collect();
-    if apart.is_empty() {
+    if targets.apart.is_empty() {
         return Apart {
             stencil,
             elements: whole,
@@ -99,7 +107,7 @@ fn split(mut stencil: Stencil, indices: Indices, wanted: impl Fn(Target) -> bool
     let mut computations = std::mem::take(&mut stencil.computations);
     let mut splitter = Splitter {
         stencil,
-        apart,
+        targets,
         found: HashMap::new(),
         elements: whole,
     };
@@ -175,33 +183,62 @@ pub fn every_index(sizes: &[u32]) -> Vec<Vec<u32>> {
 }
 
 /// The targets whose elements are taken apart.
-fn targets(
-    stencil: &Stencil,
-    indices: Indices,
-    wanted: impl Fn(Target) -> bool,
-) -> HashSet<Target> {
+#[derive(Default)]
+struct Targets {
+    apart: HashSet<Target>,
+    /// Those of them that stay whole beside their elements, for accesses at indices that are computed.
+    whole: HashSet<Target>,
+}
+
+/// How a target is accessed.
+#[derive(Clone, Copy, Default)]
+struct Uses {
+    written: bool,
+    /// At indices that are computed, and at such that differ from point to point.
+    computed: bool,
+    varies: bool,
+}
+
+fn targets(stencil: &Stencil, indices: Indices, wanted: impl Fn(Target) -> bool) -> Targets {
     let fields = (0..stencil.fields.len() as u32).map(|id| Target::Field(FieldId(id)));
     let temporaries = (0..stencil.temporaries.len() as u32).map(|id| Target::Temp(TempId(id)));
-    let mut apart: HashSet<Target> = fields
-        .chain(temporaries)
-        .filter(|target| !stencil.data_dims(*target).is_empty() && wanted(*target))
-        .collect();
-    if apart.is_empty() {
-        return apart;
+    let mut found = Targets::default();
+    let with_data = |target: &Target| !stencil.data_dims(*target).is_empty() && wanted(*target);
+    let targets: Vec<Target> = fields.chain(temporaries).filter(with_data).collect();
+    if targets.is_empty() {
+        return found;
     }
-    let few = |target: Target| {
-        let elements = stencil
-            .data_dims(target)
-            .iter()
-            .map(|size| u64::from(*size));
-        indices == Indices::Any && elements.product::<u64>() <= u64::from(FEW)
-    };
-    let mut check = |target: Target, subscript: Option<&Subscript>| {
-        let constant = subscript.is_none_or(|subscript| {
-            (subscript.indices().iter()).all(|index| constant(index).is_some())
-        });
-        if !constant && !few(target) {
-            apart.remove(&target);
+    let uses = uses(stencil);
+    for target in targets {
+        let uses = uses.get(&target).copied().unwrap_or_default();
+        let sizes = stencil.data_dims(target).iter();
+        let elements: u64 = sizes.map(|size| u64::from(*size)).product();
+        let most = match (indices, target) {
+            (Indices::Constant, _) => 0,
+            (Indices::Any, _) | (Indices::Near, Target::Temp(_)) => MANY,
+            // Where it lies is the same for all points.
+            (Indices::Near, Target::Field(_)) if !uses.varies => 0,
+            (Indices::Near, Target::Field(_)) if uses.written => WRITTEN,
+            (Indices::Near, Target::Field(_)) => READ,
+        };
+        if !uses.computed || elements <= most {
+            found.apart.insert(target);
+        } else if indices == Indices::Near && !uses.written {
+            found.apart.insert(target);
+            found.whole.insert(target);
+        }
+    }
+    found
+}
+
+fn uses(stencil: &Stencil) -> HashMap<Target, Uses> {
+    let mut found: HashMap<Target, Uses> = HashMap::new();
+    let mut note = |target: Target, subscript: Option<&Subscript>, written: bool| {
+        let uses = found.entry(target).or_default();
+        uses.written |= written;
+        for index in subscript.map_or(&[][..], Subscript::indices) {
+            uses.computed |= constant(index).is_none();
+            index.walk(|node| uses.varies |= matches!(node.kind, ExprKind::Access { .. }));
         }
     };
     let sections = stencil.computations.iter().flat_map(|c| &c.sections);
@@ -211,7 +248,7 @@ fn targets(
                 target, subscript, ..
             } = &stmt.kind
             {
-                check(*target, subscript.as_deref());
+                note(*target, subscript.as_deref(), true);
             }
             for expr in stmt.expressions() {
                 expr.walk(|node| {
@@ -219,13 +256,13 @@ fn targets(
                         target, subscript, ..
                     } = &node.kind
                     {
-                        check(*target, subscript.as_deref());
+                        note(*target, subscript.as_deref(), false);
                     }
                 });
             }
         });
     }
-    apart
+    found
 }
 
 /// The value of an index that is known.
@@ -240,7 +277,7 @@ pub fn constant(index: &Expr) -> Option<u32> {
 struct Splitter {
     /// Without its computations.
     stencil: Stencil,
-    apart: HashSet<Target>,
+    targets: Targets,
     found: HashMap<(Target, Vec<u32>), Target>,
     elements: Vec<Element>,
 }
@@ -260,7 +297,7 @@ impl Splitter {
                     offset,
                     subscript,
                     value,
-                } if self.apart.contains(&target) => {
+                } if self.targets.apart.contains(&target) => {
                     let write = Write {
                         target,
                         target_span,
@@ -336,8 +373,8 @@ impl Splitter {
             known.pop();
             return stmt;
         }
-        let size = self.stencil.data_dims(write.target)[known.len()];
-        self.write_between(write, indices, known, (0, size))
+        let dimension = self.dimension(write.target, known);
+        self.write_between(write, indices, known, (0, dimension.size), Some(dimension))
     }
 
     fn write_between(
@@ -346,22 +383,24 @@ impl Splitter {
         indices: &[Expr],
         known: &mut Vec<u32>,
         (first, end): (u32, u32),
+        check: Option<DataDimension>,
     ) -> Stmt {
-        if end - first <= 1 {
+        if end - first <= 1 && check.is_none() {
             known.push(first);
             let stmt = self.write_element(write, indices, known);
             known.pop();
             return stmt;
         }
-        let middle = first + (end - first) / 2;
-        let condition = below(&indices[known.len()], middle);
-        let then = self.write_between(write, indices, known, (first, middle));
-        let orelse = self.write_between(write, indices, known, (middle, end));
+        let middle = first + (end - first).div_ceil(2);
+        let condition = below(&indices[known.len()], middle, check);
+        let then = self.write_between(write, indices, known, (first, middle), None);
+        let orelse =
+            (middle < end).then(|| self.write_between(write, indices, known, (middle, end), None));
         Stmt {
             kind: StmtKind::If {
                 condition,
                 then: vec![then],
-                orelse: vec![orelse],
+                orelse: orelse.into_iter().collect(),
             },
             span: write.span,
         }
@@ -376,7 +415,7 @@ impl Splitter {
             offset,
             subscript,
         } = &expr.kind
-            && self.apart.contains(target)
+            && self.is_apart(*target, subscript.as_deref())
         {
             let read = Read {
                 target: *target,
@@ -388,6 +427,14 @@ impl Splitter {
             let indices = (subscript.as_ref()).map_or(Vec::new(), |s| s.indices().to_vec());
             *expr = self.read_element(&read, &indices, &mut Vec::new());
         }
+    }
+
+    /// Whether a read is of an element that is a target of its own.
+    fn is_apart(&self, target: Target, subscript: Option<&Subscript>) -> bool {
+        let Targets { apart, whole } = &self.targets;
+        let indices = subscript.map_or(&[][..], Subscript::indices);
+        apart.contains(&target)
+            && (!whole.contains(&target) || indices.iter().all(|index| constant(index).is_some()))
     }
 
     /// The element at the known indices and, behind them, these.
@@ -409,8 +456,8 @@ impl Splitter {
             known.pop();
             return expr;
         }
-        let size = self.stencil.data_dims(read.target)[known.len()];
-        self.read_between(read, indices, known, (0, size))
+        let dimension = self.dimension(read.target, known);
+        self.read_between(read, indices, known, (0, dimension.size), Some(dimension))
     }
 
     fn read_between(
@@ -419,21 +466,39 @@ impl Splitter {
         indices: &[Expr],
         known: &mut Vec<u32>,
         (first, end): (u32, u32),
+        check: Option<DataDimension>,
     ) -> Expr {
-        if end - first <= 1 {
+        if end - first <= 1 && check.is_none() {
             known.push(first);
             let expr = self.read_element(read, indices, known);
             known.pop();
             return expr;
         }
-        let middle = first + (end - first) / 2;
-        let condition = below(&indices[known.len()], middle);
-        let then = self.read_between(read, indices, known, (first, middle));
-        let orelse = self.read_between(read, indices, known, (middle, end));
+        let middle = first + (end - first).div_ceil(2);
+        let condition = below(&indices[known.len()], middle, check);
+        let then = self.read_between(read, indices, known, (first, middle), None);
+        let orelse = match middle < end {
+            true => self.read_between(read, indices, known, (middle, end), None),
+            false => then.clone(),
+        };
         Expr {
             kind: ExprKind::Select(Box::new(condition), Box::new(then), Box::new(orelse)),
             dtype: read.dtype,
             span: read.span,
+        }
+    }
+
+    /// The data dimension behind the known indices.
+    fn dimension(&mut self, target: Target, known: &[u32]) -> DataDimension {
+        let sizes = self.stencil.data_dims(target);
+        let (count, size) = (sizes.len(), sizes[known.len()]);
+        let first: Vec<u32> = (known.iter().copied())
+            .chain(std::iter::repeat(0))
+            .take(count)
+            .collect();
+        DataDimension {
+            of: self.element(target, &first),
+            size,
         }
     }
 
@@ -481,12 +546,13 @@ impl Splitter {
 
     /// The stencil without the targets that were taken apart.
     fn without_wholes(mut self) -> (Stencil, Vec<Element>) {
-        let apart = &self.apart;
+        let Targets { apart, whole } = &self.targets;
+        let stays = |target| !apart.contains(&target) || whole.contains(&target);
         let fields = kept(self.stencil.fields.len(), |id| {
-            !apart.contains(&Target::Field(FieldId(id)))
+            stays(Target::Field(FieldId(id)))
         });
         let temporaries = kept(self.stencil.temporaries.len(), |id| {
-            !apart.contains(&Target::Temp(TempId(id)))
+            stays(Target::Temp(TempId(id)))
         });
         retain(&mut self.stencil.fields, &fields);
         retain(&mut self.elements, &fields);
@@ -566,16 +632,96 @@ fn is_plain(value: &Expr) -> bool {
     matches!(value.kind, ExprKind::Literal(_) | ExprKind::Scalar(_))
 }
 
-fn below(index: &Expr, end: u32) -> Expr {
+/// Whether an index is below `end`; checked where it is compared for the first time.
+fn below(index: &Expr, end: u32, check: Option<DataDimension>) -> Expr {
     let span = index.span;
+    let mut index = index.clone();
+    if let Some(dimension) = check {
+        index = Expr {
+            kind: ExprKind::Checked(Box::new(index), dimension),
+            dtype: Some(DType::Int64),
+            span,
+        };
+    }
     let end = Expr {
         kind: ExprKind::Literal(Literal::Int(i64::from(end))),
         dtype: Some(DType::Int64),
         span,
     };
     Expr {
-        kind: ExprKind::Compare(CompareOp::Lt, Box::new(index.clone()), Box::new(end)),
+        kind: ExprKind::Compare(CompareOp::Lt, Box::new(index), Box::new(end)),
         dtype: Some(DType::Bool),
         span,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Indices, of_everything};
+    use crate::Program;
+    use crate::ir::Stencil;
+    use crate::text::{parse, print, without_spans};
+
+    fn stencil(body: &str) -> Stencil {
+        let text = format!(
+            "stencil s {{ field v: float64[IJK][3] field w: float64[IJK][300] field n: int64[IJK] field out: float64[IJK] \
+             scalar m: int64 temp t[IJK][2] parallel {{ interval 0..end {{ {body} }} }} }}"
+        );
+        let stencil = parse("test", &text).expect("the text is valid");
+        let program = Program::new(stencil, Default::default()).expect("the stencil is valid");
+        program.stencil
+    }
+
+    /// The statements of the one computation once the elements are apart.
+    fn apart(body: &str) -> String {
+        let (apart, _) = of_everything(stencil(body), Indices::Near);
+        let text = print(&apart);
+        let again = parse("again", &text).expect("what was printed is valid");
+        assert_eq!(
+            without_spans(again),
+            without_spans(apart),
+            "what was printed means the same"
+        );
+        let (_, statements) = text.split_once("0..end {").expect("it has an interval");
+        let words: Vec<&str> = statements.split_whitespace().collect();
+        words[..words.len() - 3].join(" ")
+    }
+
+    #[test]
+    fn elements_are_told_apart_where_that_is_faster_than_to_find_where_they_lie() {
+        for (what, body, expected) in [
+            (
+                "an index that is known",
+                "out = w[0, 0, 0][7]",
+                r#"out = "w[7]""#,
+            ),
+            (
+                "few elements",
+                "out = v[0, 0, 0][n]",
+                r#"out = select((checked("v[0]", 3, n) < 2:int64), select((n < 1:int64), "v[0]", "v[1]"), "v[2]")"#,
+            ),
+            (
+                "few elements at an index that is the same at all points",
+                "out = v[0, 0, 0][m]",
+                "out = v[0, 0, 0][m]",
+            ),
+            (
+                "many elements, some of them at indices that are known",
+                "out = (w[0, 0, 0][n] + w[1, 0, 0][2])",
+                r#"out = (w[0, 0, 0][n] + "w[2]"[1, 0, 0])"#,
+            ),
+            (
+                "many elements that are written",
+                "w[0, 0, 0][n] = out out = w[0, 0, 0][2]",
+                "w[0, 0, 0][n] = out out = w[0, 0, 0][2:int64]",
+            ),
+            (
+                "a temporary",
+                "t[0, 0, 0][0] = out t[0, 0, 0][1] = out t[0, 0, 0][n] = 1.0 out = t[0, 0, 0][0]",
+                r#""t[0]" = out "t[1]" = out if (checked("t[0]", 2, n) < 1:int64) { "t[0]" = 1.0:float64 } else { "t[1]" = 1.0:float64 } out = "t[0]""#,
+            ),
+        ] {
+            assert_eq!(apart(body), expected, "{what}");
+        }
     }
 }

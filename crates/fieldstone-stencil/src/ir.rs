@@ -213,6 +213,12 @@ impl Subscript {
     pub fn indices(&self) -> &[Expr] {
         &self.operands[usize::from(self.level != LevelIndex::Constant)..]
     }
+
+    /// Whether the level or an index shows at run time only.
+    pub fn is_computed(&self) -> bool {
+        let known = |index: &Expr| crate::elements::constant(index).is_some();
+        self.level != LevelIndex::Constant || !self.indices().iter().all(known)
+    }
 }
 
 /// What can be read with an offset and written.
@@ -314,6 +320,18 @@ pub enum ExprKind {
     Call(Builtin, Vec<Expr>),
     /// Conversion to [`Expr::dtype`], which is set from the start for a cast the user wrote.
     Cast(Box<Expr>),
+    /// An index of a data dimension, unchanged. Only [`crate::elements`] makes it: where the elements of a target are told
+    /// apart by comparisons, nothing else would notice an index outside.
+    Checked(Box<Expr>, DataDimension),
+}
+
+/// What an index has to lie inside of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DataDimension {
+    /// What has the data dimension, or one of its elements.
+    pub of: Target,
+    /// Elements along it.
+    pub size: u32,
 }
 
 /// A number in the source, or the value of an external.

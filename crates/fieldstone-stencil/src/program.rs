@@ -52,12 +52,12 @@ impl Program {
     ///
     /// The elements of data dimensions are fields of their own; what each field is comes with the program.
     pub fn for_schedule(&self) -> (Program, Vec<Element>) {
-        let (stencil, elements) = elements::of_everything(self.stencil.clone(), Indices::Any);
+        let (stencil, elements) = elements::of_everything(self.stencil.clone(), Indices::Near);
         let analysed = analyse(&stencil).map(|analysis| (stencil, analysis));
         let (stencil, analysis) = analysed.unwrap_or_else(|_| {
             // Which element is read is known at run time only, and may be one that was not written.
             let zeroed = elements::initialised(self.stencil.clone());
-            let (stencil, _) = elements::of_everything(zeroed, Indices::Any);
+            let (stencil, _) = elements::of_everything(zeroed, Indices::Near);
             let analysis = analyse(&stencil).expect("every element is written");
             (stencil, analysis)
         });

@@ -317,6 +317,10 @@ fn typed(node: &Expr) -> Result<(), VerifyError> {
             let operands: Vec<&Expr> = operands.iter().collect();
             verify_call(*builtin, &operands, node, dtype)
         }
+        ExprKind::Checked(index, _) => {
+            expect(node, DType::Int64, "an index")?;
+            expect(index, DType::Int64, "an index")
+        }
         ExprKind::Cast(a) if a.dtype == Some(dtype) => {
             fail(format!("a cast from {dtype} to itself"))
         }

@@ -16,7 +16,9 @@ impl Expr {
                 [None, None, None],
                 (subscript.as_deref()).map_or(&[], |subscript| &subscript.operands),
             ),
-            ExprKind::Unary(_, x) | ExprKind::Cast(x) => ([Some(x), None, None], &[]),
+            ExprKind::Unary(_, x) | ExprKind::Cast(x) | ExprKind::Checked(x, _) => {
+                ([Some(x), None, None], &[])
+            }
             ExprKind::Binary(_, a, b) | ExprKind::Compare(_, a, b) => {
                 ([Some(a), Some(b), None], &[])
             }
@@ -37,7 +39,9 @@ impl Expr {
                 [None, None, None],
                 (subscript.as_deref_mut()).map_or(&mut [], |subscript| &mut subscript.operands),
             ),
-            ExprKind::Unary(_, x) | ExprKind::Cast(x) => ([Some(x), None, None], &mut []),
+            ExprKind::Unary(_, x) | ExprKind::Cast(x) | ExprKind::Checked(x, _) => {
+                ([Some(x), None, None], &mut [])
+            }
             ExprKind::Binary(_, a, b) | ExprKind::Compare(_, a, b) => {
                 ([Some(a), Some(b), None], &mut [])
             }
@@ -73,18 +77,24 @@ impl Expr {
 
     /// Calls `change` on every target that is read.
     pub fn each_target(&mut self, change: &mut impl FnMut(&mut Target)) {
-        self.walk_mut(|node| {
-            if let ExprKind::Access { target, .. } = &mut node.kind {
-                change(target);
-            }
+        self.walk_mut(|node| match &mut node.kind {
+            ExprKind::Access { target, .. } => change(target),
+            ExprKind::Checked(_, dimension) => change(&mut dimension.of),
+            _ => {}
         });
     }
 
-    /// Whether anything is read at a level that is computed, which may lie outside of its array.
-    pub fn computes_levels(&self) -> bool {
+    /// Whether anything is read at a level or an index that is computed, which may lie outside of its array.
+    pub fn may_miss(&self) -> bool {
         let mut found = false;
-        reads(self, &mut |access| {
-            found |= access.level != LevelIndex::Constant
+        self.walk(|node| {
+            found |= match &node.kind {
+                ExprKind::Checked(..) => true,
+                ExprKind::Access { subscript, .. } => {
+                    (subscript.as_ref()).is_some_and(|subscript| subscript.is_computed())
+                }
+                _ => false,
+            };
         });
         found
     }
@@ -131,6 +141,15 @@ impl Stmt {
             StmtKind::Region { .. } => (None, &mut []),
         };
         one.into_iter().chain(rest)
+    }
+
+    /// Whether itself, without the statements inside of it, reads or writes at a level or an index that is computed.
+    pub fn may_miss(&self) -> bool {
+        let to = match &self.kind {
+            StmtKind::Assign { subscript, .. } => subscript.as_deref(),
+            _ => None,
+        };
+        to.is_some_and(Subscript::is_computed) || self.expressions().any(Expr::may_miss)
     }
 
     /// The statements directly inside of it.

@@ -168,7 +168,7 @@ pub(super) fn values<T: Element>(expr: &Expr, stencil: &Stencil) -> Result<Value
                 BinaryOp::Or => Some(false),
                 _ => None,
             };
-            if let Some(wanted) = wanted.filter(|_| right.computes_levels()) {
+            if let Some(wanted) = wanted.filter(|_| right.may_miss()) {
                 return Ok(decided(
                     zip,
                     wanted,
@@ -185,11 +185,12 @@ pub(super) fn values<T: Element>(expr: &Expr, stencil: &Stencil) -> Result<Value
             values(condition, stencil)?,
             values(then, stencil)?,
             values(orelse, stencil)?,
-            then.computes_levels() || orelse.computes_levels(),
+            then.may_miss() || orelse.may_miss(),
         ),
         ExprKind::Call(builtin, operands) => call(*builtin, operands, stencil)
             .transpose()
             .unwrap_or_else(|| Err(supported(&format!("{}()", builtin.name()))))?,
+        ExprKind::Checked(index, _) => values(index, stencil)?,
         ExprKind::Cast(operand) => dispatch!(operand.dtype(), U => {
             converted::<U, T>(values(operand, stencil)?, |value| T::narrow(value.widen()))
         }),

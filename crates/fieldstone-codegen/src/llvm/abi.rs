@@ -3,7 +3,7 @@
 //! Every kernel has the signature `void kernel(ptr words, i64 begin, i64 end, ptr scratch)` and computes the tiles
 //! `begin..end`. `words` are 64-bit words in the order of [`Words`]; strides are in bytes.
 
-use fieldstone_stencil::ir::Stencil;
+use fieldstone_stencil::ir::{FieldId, Stencil, Target, TempId};
 use fieldstone_stencil::schedule::{Placement, Schedule};
 
 /// Where each argument stands among the words.
@@ -14,6 +14,9 @@ pub struct Words {
     arrays: Vec<Option<usize>>,
     array_count: usize,
     scalars: usize,
+    /// How many data dimensions the fields and temporaries before each one have.
+    field_data: Vec<usize>,
+    temporary_data: Vec<usize>,
 }
 
 impl Words {
@@ -31,8 +34,7 @@ impl Words {
     pub const FIRST_LEVEL: usize = 11;
     /// Whether results are stored past the caches: 0 or 1.
     pub const STREAM: usize = 12;
-    /// Address of the word to which a kernel writes the number of an access, counted from one, that was at a level outside of
-    /// its array.
+    /// Address of the word to which a kernel writes the number of an access, counted from one, that was outside of its array.
     pub const OUTSIDE: usize = 13;
     const FIELDS: usize = 14;
     /// Words of a field: address of the first point of the domain, strides along I, J, K.
@@ -47,11 +49,23 @@ impl Words {
                 count - 1
             })
         });
+        let mut data = 0;
+        let mut behind = |target| {
+            data += stencil.data_dims(target).len();
+            data
+        };
+        let fields = (0..stencil.fields.len() as u32).map(|id| Target::Field(FieldId(id)));
+        let temporaries = (0..stencil.temporaries.len() as u32).map(|id| Target::Temp(TempId(id)));
+        let field_data: Vec<usize> = [0].into_iter().chain(fields.map(&mut behind)).collect();
+        let before = field_data.last().copied().unwrap_or_default();
+        let temporary_data = [before].into_iter().chain(temporaries.map(&mut behind));
         Words {
             fields: stencil.fields.len(),
             arrays: arrays.collect(),
             array_count: count,
             scalars: stencil.scalars.len(),
+            temporary_data: temporary_data.collect(),
+            field_data,
         }
     }
 
@@ -76,9 +90,18 @@ impl Words {
         self.scalar(self.scalars) + 2 * field
     }
 
+    /// The first of the words with the strides of the data dimensions of a target.
+    pub fn data(&self, target: Target) -> usize {
+        let before = match target {
+            Target::Field(id) => self.field_data[id.0 as usize],
+            Target::Temp(id) => self.temporary_data[id.0 as usize],
+        };
+        self.levels(self.fields) + before
+    }
+
     /// How many words there are.
     pub fn len(&self) -> usize {
-        self.levels(self.fields)
+        self.levels(self.fields) + self.temporary_data.last().copied().unwrap_or_default()
     }
 
     /// Never: the domain is always there.

@@ -7,14 +7,14 @@ use fieldstone_stencil::ir::{Expr, ExprKind, ScalarId, Stmt, Target as Written};
 use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::{Placement, Roles, Schedule};
 use fieldstone_stencil::visit::Accesses;
-use fieldstone_stencil::{Axis, DType, Span};
+use fieldstone_stencil::{Axis, DType};
 
 use crate::tile::Scratch;
 
 use super::abi::Words;
 use super::builder::Builder;
 use super::kernel::Loops;
-use super::{Layout, Target, contiguous_along, types};
+use super::{Computed, Layout, Target, contiguous_along, types};
 
 /// What a kernel is made from.
 pub(super) struct Context<'a> {
@@ -23,8 +23,8 @@ pub(super) struct Context<'a> {
     pub layout: &'a Layout,
     pub target: &'a Target,
     pub scratch: &'a Scratch,
-    /// Accesses whose levels are computed, in all kernels so far.
-    pub computed: &'a RefCell<Vec<(Written, Span)>>,
+    /// Accesses whose levels or indices are computed, in all kernels so far.
+    pub computed: &'a RefCell<Vec<Computed>>,
 }
 
 impl Context<'_> {
@@ -62,6 +62,8 @@ pub(super) struct Entry {
 pub(super) struct Array {
     pub pointer: String,
     pub strides: [String; 3],
+    /// Of the data dimensions.
+    pub data: Vec<String>,
 }
 
 pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) -> Entry {
@@ -73,7 +75,9 @@ pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) ->
     let mut used = Vec::new();
     let mut scalars = Vec::new();
     let mut afar = Vec::new();
+    let mut may_miss = false;
     for statement in loops.statements() {
+        statement.walk(&mut |inner| may_miss |= inner.may_miss());
         let accesses = Accesses::of(statement);
         afar.extend(accesses.afar.iter().copied());
         used.extend(accesses.reads.iter().map(|(target, _)| *target));
@@ -107,14 +111,17 @@ pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) ->
     for target in used.into_iter().filter(|target| seen.insert(*target)) {
         if let Some(first) = first_word(context, &words, target) {
             let address = word(b, first);
+            let data = context.program.stencil.data_dims(target).len();
+            let strides = words.data(target);
             let array = Array {
                 pointer: b.value(format_args!("inttoptr i64 {address} to ptr")),
                 strides: three(b, first + 1),
+                data: (strides..strides + data).map(|n| word(b, n)).collect(),
             };
             entry.arrays.insert(target, array);
         }
     }
-    if !afar.is_empty() {
+    if may_miss {
         let address = word(b, Words::OUTSIDE);
         entry.outside = b.value(format_args!("inttoptr i64 {address} to ptr"));
     }

@@ -9,6 +9,7 @@ use fieldstone_stencil::{Axis, DType, Offset, Span};
 use super::place::{self, Spacing};
 use super::row::{Body, lane_indices, load_scalar, splat};
 use super::types::{self, Lanes};
+use super::{Computed, Where};
 
 /// Targets that statements write, and access at levels that are computed: whether that is an element written before shows
 /// at run time, so every access goes to memory at once.
@@ -32,7 +33,7 @@ pub(super) fn of(subscript: Option<&Subscript>) -> LevelIndex {
 }
 
 /// Where the points of a vector lie.
-enum Place {
+pub(super) enum Place {
     /// One address for all, or for the first of contiguous lanes.
     One(String, Spacing),
     /// One for each lane.
@@ -40,8 +41,8 @@ enum Place {
 }
 
 impl Body<'_, '_> {
-    /// Reads a target at a level that is computed.
-    pub(super) fn read_level(
+    /// Reads a target at a level or at indices that are computed.
+    pub(super) fn read_at(
         &mut self,
         target: Target,
         offset: Offset,
@@ -49,7 +50,7 @@ impl Body<'_, '_> {
         span: Span,
     ) -> String {
         let dtype = place::dtype(self.context, target);
-        match self.level_place(target, offset, subscript, span) {
+        match self.place_of(target, offset, subscript, span) {
             Place::One(address, Spacing::Contiguous) => self.load(dtype, &address),
             Place::One(address, _) => {
                 let value = load_scalar(self.b, dtype, &address);
@@ -59,8 +60,8 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Writes a target at a level that is computed, where `condition` holds.
-    pub(super) fn write_level(
+    /// Writes a target at a level or at indices that are computed, where `condition` holds.
+    pub(super) fn write_at(
         &mut self,
         (target, span): (Target, Span),
         offset: Offset,
@@ -68,13 +69,29 @@ impl Body<'_, '_> {
         value: String,
         condition: Option<&str>,
     ) {
-        let place = self.level_place(target, offset, subscript, span);
+        let place = self.place_of(target, offset, subscript, span);
         let dtype = place::dtype(self.context, target);
         let value = self.in_memory(dtype, value);
         self.masked(condition, |body| match &place {
             Place::One(address, _) => body.store(dtype, &value, address),
             Place::Each(addresses) => body.scatter(dtype, &value, addresses),
         });
+    }
+
+    fn place_of(
+        &mut self,
+        target: Target,
+        offset: Offset,
+        subscript: &Subscript,
+        span: Span,
+    ) -> Place {
+        let place = match subscript.level {
+            LevelIndex::Constant => self.point_place(target, offset),
+            LevelIndex::Offset | LevelIndex::Absolute => {
+                self.level_place(target, offset, subscript, span)
+            }
+        };
+        self.element_place(place, target, subscript, span)
     }
 
     fn level_place(
@@ -155,7 +172,7 @@ impl Body<'_, '_> {
         self.b.value(format_args!("add {kind} {a}, {b}"))
     }
 
-    fn first_lane(&mut self, value: &str) -> String {
+    pub(super) fn first_lane(&mut self, value: &str) -> String {
         if self.lanes.width == 1 {
             return value.to_owned();
         }
@@ -172,9 +189,22 @@ impl Body<'_, '_> {
         let [first, last] = [first, last].map(|bound| splat(self.b, self.lanes, "i64", &bound));
         let nearest = self.arithmetic().clamp(&level, &first, &last);
         let kind = self.lanes.of("i64");
-        let mut outside = self
+        let outside = self
             .b
             .value(format_args!("icmp ne {kind} {level}, {nearest}"));
+        let access = Computed {
+            of: target,
+            what: Where::Level,
+            span,
+        };
+        self.note_outside(&outside, access, row);
+        nearest
+    }
+
+    /// Notes an access where it is outside of its array at points that count. `row` are the lanes of the row, `outside` has
+    /// those of [`Body::lanes`].
+    pub(super) fn note_outside(&mut self, outside: &str, access: Computed, row: Lanes) {
+        let mut outside = outside.to_owned();
         let narrow = self.lanes;
         let counts = self.guard.clone();
         let counts = match (counts, self.mask.clone()) {
@@ -195,9 +225,9 @@ impl Body<'_, '_> {
         }
         let outside = self.any(narrow, &outside);
         let mut computed = self.context.computed.borrow_mut();
-        let known = computed.iter().position(|known| *known == (target, span));
+        let known = computed.iter().position(|known| *known == access);
         let number = known.unwrap_or_else(|| {
-            computed.push((target, span));
+            computed.push(access);
             computed.len() - 1
         });
         let flag = &self.entry.outside;
@@ -207,7 +237,6 @@ impl Body<'_, '_> {
                 number + 1
             ));
         });
-        nearest
     }
 
     /// Whether a condition holds in any lane.
@@ -230,7 +259,7 @@ pub(super) fn base(offset: Offset, vector: Axis) -> Offset {
 }
 
 /// Whether a value is the same for all points of a row.
-fn is_uniform(expr: &Expr, vector: Axis) -> bool {
+pub(super) fn is_uniform(expr: &Expr, vector: Axis) -> bool {
     let mut uniform = expr.dtype() == DType::Int64;
     expr.walk(|node| {
         uniform &= match node.kind {

@@ -11,12 +11,14 @@
 //! | `place` | addresses of what a row reads and writes |
 //! | `row` | the vector loop of one stage over one row |
 //! | `level` | accesses at levels that are computed |
+//! | `element` | accesses to elements of data dimensions that are not taken apart |
 //! | `arithmetic` | one operation on vectors |
 
 pub mod abi;
 mod arithmetic;
 mod builder;
 mod columns;
+mod element;
 mod entry;
 mod kernel;
 mod level;
@@ -106,8 +108,31 @@ pub struct Module {
     pub text: String,
     /// One for each nest, several for a nest that runs level by level.
     pub kernels: Vec<Kernel>,
-    /// What is accessed at levels that are computed, and where; kernels number these accesses from one.
-    pub computed: Vec<(fieldstone_stencil::ir::Target, Span)>,
+    /// What may be accessed outside of its array; kernels number these accesses from one.
+    pub computed: Vec<Computed>,
+}
+
+/// An access at a level or an index that is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Computed {
+    /// What is accessed.
+    pub of: fieldstone_stencil::ir::Target,
+    /// What may lie outside.
+    pub what: Where,
+    /// Where it stands in the source.
+    pub span: Span,
+}
+
+/// What an access may be outside of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Where {
+    /// The levels of the array.
+    Level,
+    /// A data dimension.
+    Index {
+        /// Elements along it.
+        size: u32,
+    },
 }
 
 /// A function of a module.

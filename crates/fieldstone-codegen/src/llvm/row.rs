@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use fieldstone_stencil::grid::Range;
 use fieldstone_stencil::ir::{
-    BinaryOp, Expr, ExprKind, LevelIndex, ScalarId, Stencil, Stmt, StmtKind, Target,
+    BinaryOp, DataDimension, Expr, ExprKind, LevelIndex, ScalarId, Stencil, Stmt, StmtKind, Target,
 };
 use fieldstone_stencil::schedule::Stage;
 use fieldstone_stencil::visit::Accesses;
@@ -20,6 +20,7 @@ use super::level;
 use super::place::{self, Row, RowPointer, Spacing};
 use super::range::{bound, in_area};
 use super::types::{self, Lanes};
+use super::{Computed, Where};
 
 /// What is computed once for a row.
 pub(super) struct Preheader {
@@ -244,13 +245,18 @@ fn preheader(
             continue;
         }
         let pointer = place::row_pointer(context, entry, b, row, key.0, key.1);
-        if pointer.spacing == Spacing::Uniform {
+        if pointer.spacing == Spacing::Uniform && is_number(context, key.0) {
             let value = load_scalar(b, place::dtype(context, key.0), &pointer.pointer);
             preheader.uniforms.insert(key, value);
         }
         preheader.pointers.insert(key, pointer);
     }
     preheader
+}
+
+/// Whether a target has one element at each point.
+fn is_number(context: &Context<'_>, target: Target) -> bool {
+    context.program.stencil.data_dims(target).is_empty()
 }
 
 pub(super) fn load_scalar(b: &mut Builder, dtype: DType, pointer: &str) -> String {
@@ -342,11 +348,11 @@ impl Body<'_, '_> {
             } => {
                 let value = self.expression(value);
                 match subscript.as_deref() {
-                    Some(subscript) if subscript.level != LevelIndex::Constant => {
+                    Some(subscript) => {
                         let place = (*target, *target_span);
-                        self.write_level(place, *offset, subscript, value, condition);
+                        self.write_at(place, *offset, subscript, value, condition);
                     }
-                    _ => self.assign(*target, *offset, value, condition),
+                    None => self.assign(*target, *offset, value, condition),
                 }
             }
             StmtKind::While {
@@ -421,7 +427,9 @@ impl Body<'_, '_> {
         for statement in body {
             visit(statement, &mut |_| {}, &mut |target, offset, level| {
                 let key = (target, offset);
-                let in_memory = self.through.contains(&target) || level != LevelIndex::Constant;
+                let in_memory = self.through.contains(&target)
+                    || level != LevelIndex::Constant
+                    || !is_number(self.context, target);
                 if !in_memory && !written.contains(&key) {
                     written.push(key);
                 }
@@ -522,9 +530,7 @@ impl Body<'_, '_> {
                 target,
                 offset,
                 subscript: Some(subscript),
-            } if subscript.level != LevelIndex::Constant => {
-                self.read_level(*target, *offset, subscript, expr.span)
-            }
+            } => self.read_at(*target, *offset, subscript, expr.span),
             ExprKind::Access { target, offset, .. } => self.read(*target, *offset),
             ExprKind::Position(axis) if *axis == self.row.vector => {
                 lane_indices(self.b, self.lanes, self.first)
@@ -538,7 +544,7 @@ impl Body<'_, '_> {
                 splat(self.b, self.lanes, "i64", points)
             }
             ExprKind::Binary(op @ (BinaryOp::And | BinaryOp::Or), left, right)
-                if right.computes_levels() =>
+                if right.may_miss() =>
             {
                 let left = self.expression(left);
                 let open = match op {
@@ -548,14 +554,21 @@ impl Body<'_, '_> {
                 let right = self.where_also(&open, right);
                 self.arithmetic().binary(*op, dtype, &left, &right)
             }
-            ExprKind::Select(condition, left, right)
-                if left.computes_levels() || right.computes_levels() =>
-            {
+            ExprKind::Select(condition, left, right) if left.may_miss() || right.may_miss() => {
                 let condition = self.expression(condition);
                 let a = self.where_also(&condition, left);
                 let fails = self.arithmetic().not(&condition);
                 let b = self.where_also(&fails, right);
                 self.arithmetic().select(&condition, dtype, &a, &b)
+            }
+            ExprKind::Checked(index, DataDimension { of, size }) => {
+                let access = Computed {
+                    of: *of,
+                    what: Where::Index { size: *size },
+                    span: expr.span,
+                };
+                let index = self.expression(index);
+                self.checked_index(index, access, *size)
             }
             ExprKind::Cast(operand) => {
                 let value = self.expression(operand);
@@ -608,7 +621,7 @@ impl Body<'_, '_> {
         splat(self.b, self.lanes, types::register(dtype), value)
     }
 
-    fn pointer(&self, target: Target, offset: Offset) -> RowPointer {
+    pub(super) fn pointer(&self, target: Target, offset: Offset) -> RowPointer {
         self.preheader.pointers[&(target, across(offset, self.row.vector))].clone()
     }
 

@@ -79,8 +79,9 @@ pub(super) struct Writer<'a> {
 }
 
 /// Python functions by name, each after those it calls.
-const FUNCTIONS: [(&str, &str); 12] = [
+const FUNCTIONS: [(&str, &str); 13] = [
     ("_Field", include_str!("field.py")),
+    ("_inside", include_str!("inside.py")),
     ("_pick", include_str!("pick.py")),
     ("_put", include_str!("put.py")),
     ("_level", include_str!("levels.py")),
@@ -120,7 +121,12 @@ impl<'a> Writer<'a> {
     }
 
     /// Which element of the data dimensions an access is to.
-    pub(super) fn element(&mut self, subscript: Option<&Subscript>) -> Element {
+    pub(super) fn element(
+        &mut self,
+        target: Target,
+        subscript: Option<&Subscript>,
+        span: Span,
+    ) -> Element {
         let indices = subscript.map_or(&[][..], Subscript::indices);
         if indices.is_empty() {
             return Element::Whole;
@@ -132,10 +138,34 @@ impl<'a> Writer<'a> {
                 Element::Constant(known.join(", "))
             }
             None => {
-                let indices: Vec<String> = indices.iter().map(|i| self.expression(i)).collect();
+                let sizes = self.stencil.data_dims(target).iter();
+                let (what, mask) = (self.what(target, span), self.where_it_counts());
+                let index = |(index, size): (&Expr, &u32)| match constant(index) {
+                    Some(known) => known.to_string(),
+                    None => {
+                        let inside = self.require("_inside");
+                        format!(
+                            "{inside}({}, {size}, {mask}, {what})",
+                            self.expression(index)
+                        )
+                    }
+                };
+                let indices: Vec<String> = indices.iter().zip(sizes).map(index).collect();
                 Element::Computed(indices.join(", "))
             }
         }
+    }
+
+    /// What to call an access in an error, as a Python string.
+    fn what(&self, target: Target, span: Span) -> String {
+        let place = match self.stencil.sources.locate(span) {
+            Some((file, place)) => format!("{file}:{}: ", place.line),
+            None => String::new(),
+        };
+        format!(
+            "{:?}",
+            format!("{place}`{}`", self.stencil.source_name(target))
+        )
     }
 
     pub(super) fn require(&mut self, name: &'static str) -> &'static str {
@@ -170,7 +200,7 @@ impl<'a> Writer<'a> {
                 let mask = self.where_it_counts();
                 let (place, what) = place;
                 let points = format!("_at({place}, {mask}, {what})");
-                Piece::atom(match self.element(Some(subscript)) {
+                Piece::atom(match self.element(*target, Some(subscript), expr.span) {
                     Element::Whole => points,
                     Element::Constant(indices) => format!("{points}[..., {indices}]"),
                     Element::Computed(indices) => {
@@ -188,13 +218,15 @@ impl<'a> Writer<'a> {
                     Offset::ZERO => format!("{name}[box]"),
                     Offset([i, j, k]) => format!("{name}[box + ({i}, {j}, {k})]"),
                 };
-                Piece::atom(match self.element(subscript.as_deref()) {
-                    Element::Whole => points,
-                    Element::Constant(indices) => format!("{points}[..., {indices}]"),
-                    Element::Computed(indices) => {
-                        format!("{}({points}, {indices})", self.require("_pick"))
-                    }
-                })
+                Piece::atom(
+                    match self.element(*target, subscript.as_deref(), expr.span) {
+                        Element::Whole => points,
+                        Element::Constant(indices) => format!("{points}[..., {indices}]"),
+                        Element::Computed(indices) => {
+                            format!("{}({points}, {indices})", self.require("_pick"))
+                        }
+                    },
+                )
             }
             ExprKind::Unary(operation, operand) => {
                 let sign = match operation {
@@ -207,7 +239,7 @@ impl<'a> Writer<'a> {
                 )
             }
             ExprKind::Binary(operation @ (BinaryOp::And | BinaryOp::Or), left, right)
-                if right.computes_levels() =>
+                if right.may_miss() =>
             {
                 let left = self.expression(left);
                 let (sign, open, binding) = match operation {
@@ -225,9 +257,7 @@ impl<'a> Writer<'a> {
                 let (left, right) = (left.at_least(Binding::Or), right.at_least(Binding::Or));
                 Piece(format!("{left} {sign} {right}"), Binding::Comparison)
             }
-            ExprKind::Select(condition, then, orelse)
-                if then.computes_levels() || orelse.computes_levels() =>
-            {
+            ExprKind::Select(condition, then, orelse) if then.may_miss() || orelse.may_miss() => {
                 let test = self.expression(condition);
                 let then = self.where_also(&format!("({test})"), |writer| writer.expression(then));
                 let fails = format!("~({test})");
@@ -238,6 +268,7 @@ impl<'a> Writer<'a> {
                 self.call("np.where", &[condition, then, orelse])
             }
             ExprKind::Call(builtin, operands) => self.builtin(*builtin, operands),
+            ExprKind::Checked(index, _) => self.piece(index),
             ExprKind::Cast(operand) => self.cast(operand, expr.dtype()),
         }
     }
@@ -266,13 +297,11 @@ impl<'a> Writer<'a> {
             (_, 0) => "_level(box) + ".to_owned(),
             (_, k) => format!("_level(box) + np.int64({k}) + "),
         };
-        let what = match self.stencil.sources.locate(span) {
-            Some((file, place)) => format!("{file}:{}: ", place.line),
-            None => String::new(),
-        };
-        let what = format!("{what}`{}`", self.stencil.source_name(target));
         let name = self.names.of_target(target);
-        (format!("{name}, {at}, {from}{level}"), format!("{what:?}"))
+        (
+            format!("{name}, {at}, {from}{level}"),
+            self.what(target, span),
+        )
     }
 
     pub(super) fn where_it_counts(&self) -> String {

@@ -21,9 +21,8 @@ def _at(field, box, levels, where, what):
 
 
 def _put_at(field, box, levels, value, where, what, element=()):
-    """Sets the points of a box, each at a level of its own; of data dimensions an element, the nearest one inside."""
+    """Sets the points of a box, each at a level of its own; of data dimensions an element."""
     index = list(np.broadcast_arrays(*_index(field, box, levels, where, what)))
     where = np.broadcast_to(where, index[0].shape)
-    sizes = field.array.shape[len(index) :]
-    index += [np.broadcast_to(np.clip(n, 0, size - 1), where.shape) for n, size in zip(element, sizes, strict=True)]
+    index += [np.broadcast_to(n, where.shape) for n in element]
     field.array[tuple(along[where] for along in index)] = np.broadcast_to(value, where.shape)[where]

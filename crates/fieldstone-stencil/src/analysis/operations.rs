@@ -129,7 +129,8 @@ impl Operations {
             | ExprKind::Scalar(_)
             | ExprKind::Access { .. }
             | ExprKind::Position(_)
-            | ExprKind::Size(_) => return,
+            | ExprKind::Size(_)
+            | ExprKind::Checked(..) => return,
             ExprKind::Unary(UnaryOp::Neg, _) => Operation::MinMax,
             ExprKind::Unary(UnaryOp::Not | UnaryOp::Invert, _) => Operation::Logic,
             ExprKind::Binary(BinaryOp::Pow, _, exponent) => return self.power(node, exponent),

@@ -105,7 +105,9 @@ fn outliving(program: &Program, groups: &[Group<'_>]) -> BTreeSet<TempId> {
                 let Target::Temp(id) = target else { continue };
                 let elsewhere = *home.entry(id).or_insert(index) != index;
                 let uninitialised = program.analysis.temporaries[id.0 as usize].maybe_uninitialised;
-                if elsewhere || group.kind == Kind::Levels || uninitialised {
+                // Which element of it is accessed shows at run time: only memory has addresses.
+                let whole = !program.stencil.temporary(id).data_dims.is_empty();
+                if elsewhere || group.kind == Kind::Levels || uninitialised || whole {
                     found.insert(id);
                 }
             }

@@ -165,7 +165,8 @@ fn placements(program: &Program, cut: &Cut<'_>, nests: &[Nest]) -> Vec<Placement
         // What has no levels is carried from one to the next.
         let has_levels = program.stencil.temporary(id).axes.contains(Axis::K);
         let in_registers = uses.is_some_and(|uses| uses.stage.is_some() && uses.in_place);
-        let in_registers = in_registers && has_levels;
+        let is_number = program.stencil.temporary(id).data_dims.is_empty();
+        let in_registers = in_registers && has_levels && is_number;
         if cut.arrays.contains(&id) && !(in_registers && used_once(cut, id)) {
             return Placement::Array {
                 extent: temporary.extent,

@@ -216,6 +216,8 @@ impl Writer<'_> {
             } => out.push_str(&self.place(*target, *offset, subscript.as_deref())),
             ExprKind::Position(axis) => out.push_str(&axis.to_string()),
             ExprKind::Size(axis) => out.push_str(&format!("size({axis})")),
+            // What gtscript writes as an index is checked anyway.
+            ExprKind::Checked(index, _) => rest.push(Operand(index)),
             ExprKind::Unary(op, a) => {
                 let symbol = match op {
                     UnaryOp::Neg => "(-",

@@ -36,7 +36,7 @@
 //!   stand before theirs; `-1` is a literal. A conditional expression is `select(condition, a, b)`, a conversion `float32(x)`.
 //! - Offsets are along I, J, K, whatever axes the target has; none is the point itself. `f[0, 0, 1 + n]` is `n` levels further
 //!   than the offset says, `f[0, 0, at n]` at level `n`. Behind it stand indices of data dimensions, `f[0, 0, 0][1, n]`.
-//!   `index(K)` is the level that is computed.
+//!   `index(K)` is the level that is computed. `checked(f, 3, n)` is `n`, the index of a data dimension of `f` with 3 elements.
 //! - `field f: float64[IJ][3, 3]` and `temp t: float64[IJ][3]` extend along some axes, or have data dimensions.
 //! - `while condition { … }` repeats, `region [0:1, :] { … }` runs on a part of the horizontal plane, with bounds as those of
 //!   intervals.
@@ -68,7 +68,7 @@ use crate::source::{SourceMap, Span};
 fn implied(stencil: &Stencil, kind: &ExprKind) -> Option<DType> {
     match kind {
         ExprKind::Literal(_) | ExprKind::Cast(_) => None,
-        ExprKind::Position(_) | ExprKind::Size(_) => Some(DType::Int64),
+        ExprKind::Position(_) | ExprKind::Size(_) | ExprKind::Checked(..) => Some(DType::Int64),
         ExprKind::Scalar(id) => stencil.scalars.get(id.0 as usize).map(|s| s.dtype),
         ExprKind::Access { target, .. } => match target {
             Target::Field(id) => stencil.fields.get(id.0 as usize).map(|f| f.dtype),

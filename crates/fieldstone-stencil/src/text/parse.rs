@@ -8,9 +8,9 @@ use crate::diagnostic::Diagnostics;
 use crate::dtype::DType;
 use crate::grid::{Area, Axes, Axis, Bound, Interval, Level, Offset, Range};
 use crate::ir::{
-    BinaryOp, Builtin, CompareOp, Computation, Expr, ExprKind, Field, FieldId, LevelIndex, Literal,
-    Order, Param, Scalar, ScalarId, Section, Stencil, Stmt, StmtKind, Subscript, Target, TempId,
-    Temporary, UnaryOp,
+    BinaryOp, Builtin, CompareOp, Computation, DataDimension, Expr, ExprKind, Field, FieldId,
+    LevelIndex, Literal, Order, Param, Scalar, ScalarId, Section, Stencil, Stmt, StmtKind,
+    Subscript, Target, TempId, Temporary, UnaryOp,
 };
 use crate::source::{Source, SourceMap, Span};
 use crate::types::MAX_DEPTH;
@@ -283,11 +283,7 @@ impl Parser {
         let mut data_dims = Vec::new();
         if self.take_symbol("[") {
             loop {
-                let span = self.span();
-                let Ok(size) = u32::try_from(self.int()?) else {
-                    return fail(span, "A size is a positive number of 32 bits");
-                };
-                data_dims.push(size);
+                data_dims.push(self.size()?);
                 if !self.take_symbol(",") {
                     break;
                 }
@@ -295,6 +291,15 @@ impl Parser {
             self.symbol("]")?;
         }
         Ok((axes, data_dims))
+    }
+
+    /// The size of a data dimension.
+    fn size(&mut self) -> Parsed<u32> {
+        let span = self.span();
+        match u32::try_from(self.int()?) {
+            Ok(size) => Ok(size),
+            Err(_) => fail(span, "A size is a positive number of 32 bits"),
+        }
     }
 
     fn scalar(&mut self) -> Parsed<()> {
@@ -513,6 +518,9 @@ impl Parser {
         if name == "size" && self.is_symbol("(") && !quoted {
             return Ok((ExprKind::Size(self.axis()?), None));
         }
+        if name == "checked" && self.is_symbol("(") && !quoted {
+            return Ok((self.checked(depth)?, None));
+        }
         if self.is_symbol("(") && !quoted {
             return self.call(&name, span, depth);
         }
@@ -602,6 +610,22 @@ impl Parser {
             }
         }
         self.expected("`I`, `J` or `K`")
+    }
+
+    /// What stands behind `checked`: what has the data dimension, its size, the index.
+    fn checked(&mut self, depth: usize) -> Parsed<ExprKind> {
+        self.symbol("(")?;
+        let (name, span) = self.name()?;
+        let Some(Named::Target(of)) = self.names.get(&name).copied() else {
+            return fail(span, format!("`{name}` is no field and no temporary"));
+        };
+        self.symbol(",")?;
+        let size = self.size()?;
+        self.symbol(",")?;
+        let index = self.expr(depth + 1)?;
+        self.symbol(")")?;
+        let dimension = DataDimension { of, size };
+        Ok(ExprKind::Checked(Box::new(index), dimension))
     }
 
     /// What stands behind the name of a target: its offset, the level if that is computed, indices of data dimensions.

@@ -7,7 +7,8 @@ use super::piece::Piece;
 use crate::dtype::DType;
 use crate::grid::{Axes, Extent, Offset};
 use crate::ir::{
-    Expr, ExprKind, LevelIndex, Literal, Order, Param, Stencil, Stmt, StmtKind, Subscript, Target,
+    DataDimension, Expr, ExprKind, LevelIndex, Literal, Order, Param, Stencil, Stmt, StmtKind,
+    Subscript, Target,
 };
 use crate::program::Program;
 
@@ -240,6 +241,11 @@ impl<'a> Printer<'a> {
             }
             ExprKind::Size(axis) => {
                 let _ = write!(self.out, "size({axis})");
+            }
+            ExprKind::Checked(index, DataDimension { of, size }) => {
+                let of = target_name(self.stencil, *of);
+                let _ = write!(self.out, "checked({of}, {size}, ");
+                rest.extend([Piece::Expr(index), Piece::Text(")")]);
             }
             ExprKind::Unary(op, a) => rest.extend(Piece::call(op.symbol(), [&**a])),
             ExprKind::Binary(op, a, b) => rest.extend(Piece::infix(a, op.symbol(), b)),

@@ -12,7 +12,8 @@ use crate::diagnostic::{Category, Diagnostic};
 use crate::dtype::DType;
 use crate::grid::Offset;
 use crate::ir::{
-    BinaryOp, Builtin, CompareOp, Expr, ExprKind, LevelIndex, Subscript, Target, UnaryOp,
+    BinaryOp, Builtin, CompareOp, DataDimension, Expr, ExprKind, LevelIndex, Subscript, Target,
+    UnaryOp,
 };
 use crate::source::Span;
 
@@ -76,6 +77,7 @@ enum Operation {
     Select,
     Call(Builtin),
     Cast(DType),
+    Checked(DataDimension),
     /// An access whose operands are a level or indices of data dimensions.
     Access(Target, Offset, LevelIndex),
 }
@@ -103,6 +105,7 @@ fn open(expr: Expr, todo: &mut Vec<Step>) {
             Some(op) => (Operation::Binary(op), operands),
             None => (Operation::Call(builtin), operands),
         },
+        ExprKind::Checked(index, dimension) => (Operation::Checked(dimension), vec![*index]),
         ExprKind::Cast(a) => match expr.dtype {
             Some(dtype) => (Operation::Cast(dtype), vec![*a]),
             // A conversion to nothing in particular.
@@ -162,6 +165,11 @@ fn build(
             let ty = Ty::Strong(dtype.in_arithmetic());
             let value = cast((rounded, Ty::Strong(dtype)), ty.dtype(), span);
             Ok((value, ty))
+        }
+        Operation::Checked(dimension) => {
+            let ty = Ty::Strong(DType::Int64);
+            let kind = ExprKind::Checked(Box::new(index(next())?), dimension);
+            Ok((typed(kind, ty, span), ty))
         }
         Operation::Access(..) => unreachable!("accesses are built where targets have types"),
     }

@@ -46,7 +46,9 @@ impl Types {
             ExprKind::Literal(literal) => self.literal(*literal),
             ExprKind::Scalar(id) => Ty::Strong(self.scalars[id.0 as usize]),
             ExprKind::Access { target, .. } => self.target(*target),
-            ExprKind::Position(_) | ExprKind::Size(_) => Ty::Strong(DType::Int64),
+            ExprKind::Position(_) | ExprKind::Size(_) | ExprKind::Checked(..) => {
+                Ty::Strong(DType::Int64)
+            }
             ExprKind::Unary(UnaryOp::Not, _) | ExprKind::Compare(..) => Ty::Strong(DType::Bool),
             ExprKind::Unary(_, a) => self.infer(a),
             ExprKind::Binary(op, a, b) => self.infer_binary(*op, a, b),

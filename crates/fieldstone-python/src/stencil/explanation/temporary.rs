@@ -150,6 +150,11 @@ impl Explained<'_> {
                 "it may be read where it was not assigned, and is zero there",
             ));
         }
+        if !self.stencil.temporary(id).data_dims.is_empty() {
+            reasons.push(String::from(
+                "which of its elements is accessed shows at run time",
+            ));
+        }
         if reasons.is_empty() {
             reasons.push(format!("what reads it{} needs all of it", uses.places()));
         }
