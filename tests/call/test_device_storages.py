@@ -9,7 +9,7 @@ import pytest
 
 import fieldstone
 from fieldstone import errors, gtscript, storage
-from fieldstone.gtscript import PARALLEL, Field, computation, interval
+from fieldstone.gtscript import IJ, PARALLEL, Field, computation, interval
 
 SHAPE = (6, 5, 4)
 BACKENDS = ["debug", "numpy", "cpu_ifirst", "cpu_kfirst"]
@@ -127,6 +127,60 @@ def test_memory_that_the_driver_manages_is_computed_in(device: Any) -> None:
     stencil(a, b, 4.0)
     assert moved(device) == (0, 0)
     assert (b.to_numpy() == 8.0).all()
+
+
+def exchange(v: Field[(float, (3,))], out: Field[(float, (3,))], m: Field[IJ, (float, (2, 2))], n: Field[np.int64]):
+    with computation(PARALLEL), interval(...):
+        out = 2.0 * v + m[0, 0][0, 1]
+        out[0, 0, 0][n] = v[0, 0, 0][2 - n]
+
+
+EXCHANGE = ("IJK0", "IJK0", "IJ01", "IJK")
+"""The dims of the arguments of `exchange`."""
+
+
+def exchanged() -> tuple[list[np.ndarray], np.ndarray]:
+    """Arguments of `exchange`, and what it makes of them."""
+    rng = np.random.default_rng(3)
+    v, m, n = rng.random((*SHAPE, 3)), rng.random((6, 5, 2, 2)), rng.integers(0, 3, SHAPE)
+    expected = 2.0 * v + m[:, :, None, None, 0, 1]
+    np.put_along_axis(expected, n[..., None], np.take_along_axis(v, 2 - n[..., None], -1), -1)
+    return [v, np.zeros((*SHAPE, 3)), m, n], expected
+
+
+@pytest.mark.parametrize("managed", ["gt4py", "cuda", None])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_fields_on_the_device_have_data_dimensions(device: Any, backend: str, managed: str | None) -> None:
+    stencil = gtscript.stencil(backend=backend, definition=exchange)
+    arrays, expected = exchanged()
+    fields = [storage.storage(array, device="gpu", managed=managed) for array in arrays]
+    before = moved(device)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", errors.TransferWarning)
+        stencil(*fields)
+    # What is on the device only is copied to the host, and back where it was written.
+    assert (moved(device)[0] - before[0], moved(device)[1] - before[1]) == ((1, 4) if managed is None else (0, 0))
+    np.testing.assert_array_equal(storage.storage(fields[1], device="cpu").to_numpy(), expected)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_data_dimensions_on_the_device_may_be_anywhere_and_parts_of_larger_ones(device: Any, backend: str) -> None:
+    stencil = gtscript.stencil(backend=backend, definition=exchange)
+    arrays, expected = exchanged()
+    fields, wholes = [], []
+    for array, dims in zip(arrays, EXCHANGE, strict=True):
+        turned = np.full([size + 2 for size in array.shape[::-1]], 7, array.dtype)
+        inner = (slice(1, -1),) * array.ndim
+        turned[inner] = array.transpose()
+        whole = storage.storage(turned, dims=tuple(dims[::-1]), device="gpu", managed=None)
+        wholes.append(whole)
+        fields.append(whole[inner])
+    with pytest.warns(errors.TransferWarning):
+        stencil(*fields)
+    result = wholes[1].to_cupy().get().transpose()
+    np.testing.assert_array_equal(result[1:-1, 1:-1, 1:-1, 1:-1], expected)
+    result[1:-1, 1:-1, 1:-1, 1:-1] = 7.0
+    assert (result == 7.0).all()
 
 
 def test_a_data_array_of_two_copies_is_tracked(device: Any) -> None:

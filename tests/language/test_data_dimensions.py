@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -401,6 +402,60 @@ def test_what_a_stencil_knows_of_its_fields() -> None:
 def test_arrays_have_the_declared_data_dimensions(v: Any, words: str) -> None:
     with pytest.raises(errors.ShapeError, match=words):
         gtscript.stencil("numpy", at)(v, np.zeros((4, 3, 2), int), np.zeros((4, 3, 2)))
+
+
+def doubled_at(v: Field[("real", (3,))], m: Field[IJ, ("real", (2, 3))], n: Field[int], out: Field[("real", (3,))]):
+    with computation(PARALLEL), interval(...):
+        out = 2.0 * v
+        out[0, 0, 0][n] = m[0, 0][1, n]
+
+
+NAMED: list[tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]] = [
+    ({}, ("I", "J", "K", "0"), ("I", "J", "0", "1")),
+    ({}, ("0", "K", "I", "J"), ("1", "J", "0", "I")),
+    ({"species": "0", "row": "0", "column": "1"}, ("species", "I", "J", "K"), ("column", "row", "I", "J")),
+    (
+        {"lon": "I", "lat": "J", "lev": "K", "species": "0", "row": "0", "column": "1"},
+        ("lev", "lat", "lon", "species"),
+        ("lat", "row", "lon", "column"),
+    ),
+]
+"""What names of dims mean, the dims of two data arrays, and those of their domain."""
+
+
+@pytest.mark.parametrize(("meaning", "of_vector", "of_matrix"), NAMED)
+def test_data_arrays_have_data_dimensions(
+    way: Way, meaning: dict[str, str], of_vector: tuple[str, ...], of_matrix: tuple[str, ...]
+) -> None:
+    xarray = pytest.importorskip("xarray")
+    v, m, n, out = way.array(data=(3,)), way.array("IJ", (2, 3)), way.array(integers=3), way.array(data=(3,))
+    expected = 2 * way.inner(v)
+    picked = np.take_along_axis(way.inner(m)[:, :, None, 1, :], way.inner(n)[..., None], -1)
+    np.put_along_axis(expected, way.inner(n)[..., None], picked, -1)
+
+    def named(array: np.ndarray, labels: str, dims: tuple[str, ...]) -> Any:
+        order = [labels.index(meaning.get(dim, dim)) for dim in dims]
+        return xarray.DataArray(array.transpose(order), dims=dims)
+
+    stencil = way.stencil(doubled_at, dims=meaning)
+    fields = named(v, "IJK0", of_vector), named(m, "IJ01", of_matrix), n, named(out, "IJK0", of_vector)
+    stencil(*fields, origin=way.halo, domain=way.domain)
+    way.close(way.inner(out), expected)
+
+
+@pytest.mark.parametrize(
+    ("dims", "words"),
+    [
+        (("I", "J", "K", "species"), "the number of a data dimension by name.*species: unknown"),
+        (("I", "J", "K", "1"), r"has the dims \(I, J, K, 1\), expected \(I, J, K, 0\) in any order"),
+        (("I", "J", "0", "1"), r"has the dims \(I, J, 0, 1\), expected \(I, J, K, 0\) in any order"),
+    ],
+)
+def test_dims_that_are_no_data_dimension_of_the_parameter(dims: tuple[str, ...], words: str) -> None:
+    xarray = pytest.importorskip("xarray")
+    stencil = gtscript.stencil("numpy", at)
+    with pytest.raises(errors.DimensionsError, match=re.compile(words, re.DOTALL)):
+        stencil(xarray.DataArray(np.zeros((4, 3, 2, 3)), dims=dims), np.zeros((4, 3, 2), int), np.zeros((4, 3, 2)))
 
 
 def swapped(a: Field[(float, (2,))], b: Field[(float, (2,))]):
