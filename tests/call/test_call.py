@@ -811,7 +811,7 @@ def test_options() -> None:
         stencil = gtscript.stencil(backend="numpy", thread=2)(copy_definition)
     assert stencil.options["backend_opts"] == {"thread": 2}
     for threads in (0, -1, "two"):
-        with pytest.raises(errors.ArgumentValueError, match=f"threads is {threads}, expected a positive integer"):
+        with pytest.raises(errors.ArgumentValueError, match=f"threads is {threads!r}, expected a positive integer"):
             gtscript.stencil(backend="debug", threads=threads)(copy_definition)
     with pytest.raises(errors.ArgumentTypeError, match=r"dims is a mapping from names to labels, .*, not 'lon'"):
         gtscript.stencil(backend="debug", dims="lon")(copy_definition)

@@ -191,7 +191,8 @@ def external(out: Field[float]):
         (module_attribute, "module `math` has no attribute `pie`\n"),
         (module_attribute, "= help: did you mean `math.pi`?"),
         (wrong_object, "`WRONG` is a `list`, which means nothing in a stencil"),
-        (plain_function, "a Python function (decorate `undecorated` with `@gtscript.function`)"),
+        (plain_function, "`undecorated` is a Python function, which a stencil cannot call"),
+        (plain_function, "= help: decorate `undecorated` with `@gtscript.function`"),
         (module_value, "module `math` is not a value"),
         (python_builtin, "Python's `sum` is not part of gtscript"),
     ],
@@ -247,6 +248,14 @@ def worded(out: Field[float], factor: float = "half"):
     pass
 
 
+def broken(out: Field[float], count: int = 2.5):
+    pass
+
+
+def large(out: Field[float], count: np.int8 = 300):
+    pass
+
+
 @pytest.mark.parametrize(
     ("definition", "code", "words"),
     [
@@ -257,6 +266,8 @@ def worded(out: Field[float], factor: float = "half"):
         (sizeless, "FS0112", "`(0,)` are no sizes of data dimensions"),
         (filled, "FS0113", "the default of a field is `None` or nothing"),
         (worded, "FS0113", "this is no number"),
+        (broken, "FS0113", "this is no integer, but the type is int64"),
+        (large, "FS0113", "int8 holds -128 to 127"),
     ],
 )
 def test_annotations_that_mean_nothing(definition: Any, code: str, words: str):

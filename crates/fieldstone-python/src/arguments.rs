@@ -174,7 +174,10 @@ impl Signature {
 
     #[cold]
     fn wrong(&self, py: Python<'_>, problem: &str) -> PyErr {
-        let names: Vec<String> = self.names.iter().map(ToString::to_string).collect();
+        let mut names: Vec<String> = self.names.iter().map(ToString::to_string).collect();
+        if self.positional < names.len() {
+            names.insert(self.positional, "*".into());
+        }
         raise(
             py,
             "ArgumentTypeError",

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use fieldstone_script::names::{self, Names};
 use fieldstone_script::{
-    Environment, Function, FunctionId, Keyword, Parameter, ParameterKind, Value,
+    Environment, Function, FunctionId, Keyword, PYTHON_FUNCTION, Parameter, ParameterKind, Value,
     compile_with_warnings, silence,
 };
 use fieldstone_stencil::diagnostic::{Category, Diagnostic, Diagnostics, Style};
@@ -197,14 +197,17 @@ fn to_source((text, file, first_line, indent): (String, String, u32, u32)) -> So
 }
 
 /// `("field", dtype, axes, data dimensions)`, `("scalar", dtype)`, `("missing",)`, `("wrong default", reason)` or
-/// `("invalid", reason)`.
+/// `("invalid", reason, the word that is not known, words that are, what to write)`.
 fn parameter_kind(kind: &Bound<'_, PyTuple>) -> PyResult<ParameterKind> {
     let text = |n: usize| kind.get_item(n)?.extract::<String>();
     let dtype = |name: String| match DType::from_name(&name) {
         Some(dtype) => Ok(dtype),
-        None => Err(ParameterKind::Invalid(format!(
-            "`{name}` is no type of a field"
-        ))),
+        None => Err(ParameterKind::Invalid {
+            reason: format!("`{name}` is no type of a field"),
+            unknown: None,
+            known: Vec::new(),
+            help: None,
+        }),
     };
     Ok(match text(0)?.as_str() {
         "field" => {
@@ -225,7 +228,12 @@ fn parameter_kind(kind: &Bound<'_, PyTuple>) -> PyResult<ParameterKind> {
         }
         "missing" => ParameterKind::Missing,
         "wrong default" => ParameterKind::WrongDefault(text(1)?),
-        _ => ParameterKind::Invalid(text(1)?),
+        _ => ParameterKind::Invalid {
+            reason: text(1)?,
+            unknown: kind.get_item(2)?.extract()?,
+            known: kind.get_item(3)?.extract()?,
+            help: kind.get_item(4)?.extract()?,
+        },
     })
 }
 
@@ -420,7 +428,16 @@ fn point(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
 fn number(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
     let py = object.py();
     if object.is_instance(&py.import("enum")?.getattr("Enum")?)? {
-        return number(&object.getattr(intern!(py, "value"))?);
+        let value = object.getattr(intern!(py, "value"))?;
+        return Ok(Some(match number(&value)? {
+            Some(number) => number,
+            None => Value::Unsupported {
+                description: format!(
+                    "a member of `{}` whose value is no number",
+                    object.get_type().name()?
+                ),
+            },
+        }));
     }
     if object.is_instance(&py.import("numpy")?.getattr("generic")?)? {
         let name: String = object
@@ -497,10 +514,27 @@ fn namespace(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     } else if object.is_instance_of::<PyType>() {
         named("class")?
     } else if kind == "function" {
-        let name: String = object.getattr(intern!(py, "__name__"))?.extract()?;
         return Ok(Value::Unsupported {
-            description: format!("a Python function (decorate `{name}` with `@gtscript.function`)"),
+            description: PYTHON_FUNCTION.into(),
         });
+    } else if matches!(
+        kind.as_str(),
+        "builtin_function_or_method" | "ufunc" | "_ArrayFunctionDispatcher"
+    ) {
+        let module: Option<String> = object
+            .getattr(intern!(py, "__module__"))
+            .ok()
+            .and_then(|module| module.extract().ok());
+        let module = module
+            .as_deref()
+            .and_then(|module| module.split('.').next());
+        let description = match module {
+            Some("builtins") => "a function of Python".to_string(),
+            Some(module) => format!("a function of `{module}`"),
+            None if kind == "ufunc" => "a function of `numpy`".to_string(),
+            None => "a function".to_string(),
+        };
+        return Ok(Value::Unsupported { description });
     } else if kind == "SimpleNamespace"
         || object.is_instance_of::<PyDict>()
         || object.hasattr("__dataclass_fields__")?

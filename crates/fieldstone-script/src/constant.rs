@@ -10,6 +10,16 @@ pub fn value(expression: &Expr) -> Option<Literal> {
     }
 }
 
+/// A literal as Python writes it.
+pub fn text(literal: Literal) -> String {
+    match literal {
+        Literal::Bool(true) => "True".to_string(),
+        Literal::Bool(false) => "False".to_string(),
+        Literal::Int(value) => value.to_string(),
+        Literal::Float(value) => format!("{value:?}"),
+    }
+}
+
 /// Whether a literal counts as true.
 pub fn truth(literal: Literal) -> bool {
     match literal {

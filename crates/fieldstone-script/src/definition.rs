@@ -54,8 +54,17 @@ pub enum ParameterKind {
     },
     /// There is no annotation.
     Missing,
-    /// The annotation means nothing; the reason, as a clause ("`list` is no type of a field").
-    Invalid(String),
+    /// The annotation means nothing.
+    Invalid {
+        /// Why, as a clause ("`list` is no type of a field").
+        reason: String,
+        /// The word in it that is not known, if it is one.
+        unknown: Option<String>,
+        /// Words that could stand there.
+        known: Vec<String>,
+        /// What to write where none of them is close.
+        help: Option<String>,
+    },
     /// The default value is none that the parameter can have; the reason, as a clause.
     WrongDefault(String),
 }

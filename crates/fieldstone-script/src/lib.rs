@@ -33,4 +33,4 @@ pub use definition::{
     Definition, Environment, Function, FunctionId, Parameter, ParameterKind, Value,
 };
 pub use keyword::Keyword;
-pub use lower::{compile, compile_with_warnings};
+pub use lower::{PYTHON_FUNCTION, compile, compile_with_warnings};

@@ -2,13 +2,24 @@
 
 /// The candidate closest to `name`, if one is close enough to be a slip of the finger.
 pub fn closest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (name.chars().count() / 3).clamp(1, 3);
+    // Of one letter only the case can be a slip.
+    let limit = match name.chars().count() {
+        1 if name.is_ascii() => 0,
+        count => (count / 3).clamp(1, 3),
+    };
     candidates
         .filter(|candidate| *candidate != name)
         .map(|candidate| (distance(name, candidate), candidate))
         .filter(|(distance, candidate)| *distance <= limit && *distance < candidate.chars().count())
         .min()
         .map(|(_, candidate)| candidate)
+}
+
+/// The known name closest to the last part of a dotted one, with what stands before it.
+pub fn closest_path(path: &str, candidates: &[&str]) -> Option<String> {
+    let start = path.rfind('.').map_or(0, |dot| dot + 1);
+    let close = closest(&path[start..], candidates.iter().copied())?;
+    Some(format!("{}{close}", &path[..start]))
 }
 
 /// Edits between two names: a character inserted, removed, replaced or swapped with its neighbour; case counts nothing
@@ -42,7 +53,7 @@ mod tests {
 
     #[test]
     fn the_closest_name_is_found() {
-        let names = ["lap", "flux_x", "flux_y", "inp", "PARALLEL"];
+        let names = ["lap", "flux_x", "flux_y", "inp", "PARALLEL", "I", "np"];
         for (given, expected) in [
             ("lpa", Some("lap")),
             ("flux_z", Some("flux_x")),
@@ -51,6 +62,7 @@ mod tests {
             ("ipn", Some("inp")),
             ("velocity", None),
             ("x", None),
+            ("i", Some("I")),
         ] {
             assert_eq!(closest(given, names.into_iter()), expected, "{given}");
         }

@@ -7,7 +7,7 @@ import enum
 import operator
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
@@ -20,7 +20,10 @@ DTypes: TypeAlias = Mapping[Any, Any]
 
 Kind: TypeAlias = tuple[Any, ...]
 """What the compiler is told of a parameter: ``("field", dtype, axes, data_dims)``, ``("scalar", dtype)``,
-``("missing",)``, ``("wrong default", reason)`` or ``("invalid", reason)``."""
+``("missing",)``, ``("wrong default", reason)`` or ``("invalid", reason, word, known, help)``, see `invalid`."""
+
+WORDS = ("Field", "GlobalTable", "I", "J", "K", "IJ", "IK", "JK", "IJK", "float", "int", "bool")
+"""What annotations are made of, for those who misspell it."""
 
 ELEMENT_TYPES = frozenset(
     ["bool", "float16", "float32", "float64"] + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
@@ -222,6 +225,8 @@ class Field:
                 axes = found
             elif dtype is None:
                 dtype = part
+            elif any(type(text) is str and text in ("I", "J", "K", "IJ", "IK", "JK", "IJK") for text in parts):
+                raise TypeError("axes stand without quotes, as in Field[IJ, float]")
             else:
                 raise TypeError(f"Field[...] takes one element type and one set of axes, not {parts!r}")
         if dtype is None:
@@ -276,23 +281,50 @@ def kind(annotation: Any, dtypes: DTypes) -> Kind:
     """
     annotation = present(annotation)
     if annotation is Field:
-        return ("invalid", "the element type is missing, as in `Field[float]`")
+        return invalid("the element type is missing, as in `Field[float]`")
     if isinstance(annotation, FieldType):
         element, sizes = _data_dimensions(annotation.dtype, dtypes)
         dtype = element_type(element, dtypes)
         if dtype is None:
-            return ("invalid", f"{_quoted(element)} is no element type")
+            return _no_type(element, "element type", dtypes)
         if not all(isinstance(size, (int, np.integer)) and 0 < size < 2**31 for size in sizes):
-            return ("invalid", f"`{sizes!r}` are no sizes of data dimensions")
+            return invalid(f"`{sizes!r}` are no sizes of data dimensions")
         if len(sizes) > MOST_DATA_DIMENSIONS:
-            return ("invalid", f"a field has at most {MOST_DATA_DIMENSIONS} data dimensions")
+            return invalid(f"a field has at most {MOST_DATA_DIMENSIONS} data dimensions")
         return ("field", dtype, str(annotation.axes), tuple(int(size) for size in sizes))
     dtype = element_type(annotation, dtypes)
     if dtype is None:
-        return ("invalid", f"{_quoted(annotation)} is no type of a parameter")
+        return _no_type(annotation, "type of a parameter", dtypes)
     if dtype == "float16":
-        return ("invalid", "`float16` is a type of arrays only; use `float32` for a number")
+        return invalid("`float16` is a type of arrays only; use `float32` for a number")
     return ("scalar", dtype)
+
+
+def invalid(reason: str, word: str | None = None, known: Iterable[str] = (), help: str | None = None) -> Kind:
+    """Tell that an annotation means nothing.
+
+    Parameters
+    ----------
+    reason : str
+        Why, as a clause.
+    word : str, optional
+        The word in it that is not known.
+    known : iterable of str, optional
+        Words that could stand there.
+    help : str, optional
+        What to write where none of them is close.
+    """
+    return ("invalid", reason, word, list(known), help)
+
+
+def _no_type(given: Any, what: str, dtypes: DTypes) -> Kind:
+    """Tell that something is no type; a string may be a misspelt name of one."""
+    reason = f"{_quoted(given)} is no {what}"
+    if not isinstance(given, str):
+        return invalid(reason)
+    names = [name for name in dtypes if isinstance(name, str)]
+    help = f'say what it stands for: `dtypes={{"{given}": float}}`' if given.isidentifier() else None
+    return invalid(reason, given, [*names, *sorted(ELEMENT_TYPES), "float", "int"], help)
 
 
 def present(annotation: Any) -> Any:

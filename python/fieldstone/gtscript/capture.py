@@ -126,15 +126,29 @@ def evaluated_annotations(
 
 
 class Unknown(NamedTuple):
-    """An annotation that cannot be evaluated, and why."""
+    """An annotation that cannot be evaluated, and why.
+
+    Attributes
+    ----------
+    reason : str
+        A clause.
+    word : str, optional
+        The name in it that does not exist.
+    known : tuple of str
+        Names that do.
+    """
 
     reason: str
+    word: str | None = None
+    known: tuple[str, ...] = ()
 
 
 def _evaluate(annotation: str, global_names: dict[str, Any], local_names: dict[str, Any]) -> Any:
     try:
         return eval(annotation, global_names, local_names)
     except NameError as error:
-        return Unknown(f"name `{error.name}` is not defined")
+        return Unknown(f"name `{error.name}` is not defined", error.name, (*global_names, *local_names))
+    except AttributeError as error:
+        return Unknown(str(error), error.name, tuple(dir(error.obj)))
     except Exception as error:
         return Unknown(str(error) or type(error).__name__)

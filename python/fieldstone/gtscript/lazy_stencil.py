@@ -157,7 +157,7 @@ def lazy_stencil(
         The text is wrong; the message shows where.
     """
     recipe = Recipe(
-        backend=checked_backend(backend if backend is not None else "numpy"),
+        backend=checked_backend(backend, options, default="numpy"),
         externals=dict(externals) if isinstance(externals, Mapping) else externals,
         dtypes=dtypes,
         name=name,

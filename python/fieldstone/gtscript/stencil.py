@@ -14,7 +14,7 @@ import numpy as np
 from .. import _core
 from ..errors import ArgumentTypeError, ArgumentValueError
 from . import capture
-from .annotations import DTypes, FieldType, Kind, element_type, kind, present
+from .annotations import WORDS, DTypes, FieldType, Kind, element_type, invalid, kind, present
 from .cache_options import cache_options
 from .memory import Memory, declared
 from .recipe import Recipe
@@ -117,8 +117,15 @@ def _with_default(said: Kind, default: Any) -> Kind:
         return said
     if said[0] == "field":
         return ("wrong default", "the default of a field is `None` or nothing")
-    if not isinstance(default, numbers.Number | bool | np.bool_):
+    if not isinstance(default, numbers.Real | np.bool_):
         return ("wrong default", "this is no number")
+    dtype: np.dtype[Any] = np.dtype(said[1])
+    if np.issubdtype(dtype, np.integer):
+        if not isinstance(default, numbers.Integral | np.bool_):
+            return ("wrong default", f"this is no integer, but the type is {dtype}")
+        limits = np.iinfo(dtype)
+        if not limits.min <= int(default) <= limits.max:
+            return ("wrong default", f"{dtype} holds {limits.min} to {limits.max}")
     return said
 
 
@@ -134,7 +141,7 @@ def _kind(evaluated: Mapping[str, Any], name: str, dtypes: DTypes) -> Kind:
         return ("missing",)
     annotation = evaluated[name]
     if isinstance(annotation, capture.Unknown):
-        return ("invalid", annotation.reason)
+        return invalid(annotation.reason, annotation.word, [*annotation.known, *WORDS])
     return kind(annotation, dtypes)
 
 
@@ -204,7 +211,7 @@ def stencil(
         The cache does not have it, with ``raise_if_not_cached``.
     """
     recipe = Recipe(
-        backend=checked_backend(backend),
+        backend=checked_backend(backend, options),
         externals=externals,
         dtypes=dtypes,
         name=name,
@@ -220,8 +227,14 @@ def stencil(
     return recipe.of if definition is None else recipe.of(definition)
 
 
-def checked_backend(backend: Any) -> str:
-    """Refuse what is no name of a backend."""
+def checked_backend(backend: Any, options: Mapping[str, Any], default: str | None = None) -> str:
+    """Refuse what is no name of a backend; other options may be a misspelt `backend`."""
+    if backend is None:
+        import difflib
+
+        if meant := difflib.get_close_matches("backend", options, 1):
+            raise ArgumentTypeError(f"a stencil has no keyword argument {meant[0]!r}; did you mean 'backend'?")
+        backend = default
     if not isinstance(backend, str):
         raise ArgumentTypeError(f"backend is a string, as in @gtscript.stencil(backend='cpu_ifirst'), not {backend!r}")
     return backend

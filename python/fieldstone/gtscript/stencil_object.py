@@ -23,6 +23,7 @@ __all__ = ["AccessKind", "Boundary", "DomainInfo", "FieldInfo", "ParameterInfo",
 
 _CACHE_OPTIONS = ("rebuild", "cache_settings", "raise_if_not_cached")
 _OPTIONS = ("threads", "dims", "check_nan", *_CACHE_OPTIONS)
+_KEYWORDS = ("backend", "definition", "externals", "dtypes", "name", "build_info", "ignore")
 
 
 class AccessKind(enum.IntFlag):
@@ -238,9 +239,13 @@ class StencilObject(_core.Stencil):
         _check_dims(self._options.get("dims"))
         unknown = [name for name in self._options if name not in _OPTIONS]
         if unknown:
+            import difflib
+
+            close = [match for name in unknown for match in difflib.get_close_matches(name, [*_KEYWORDS, *_OPTIONS], 1)]
             warnings.warn(
                 f"stencil {self.name!r}: option(s) {', '.join(unknown)} are not known and have no effect; "
-                f"the options are: {', '.join(_OPTIONS)}",
+                f"the options are: {', '.join(_OPTIONS)}"
+                + (f" (did you mean {', '.join(map(repr, close))}?)" if close else ""),
                 stacklevel=3,
             )
 

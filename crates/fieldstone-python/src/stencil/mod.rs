@@ -166,7 +166,7 @@ fn threads(py: Python<'_>, given: Option<Bound<'_, PyAny>>) -> PyResult<Option<u
         _ => Err(raise(
             py,
             "ArgumentValueError",
-            format!("threads is {given}, expected a positive integer"),
+            format!("threads is {}, expected a positive integer", given.repr()?),
         )),
     }
 }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use fieldstone_stencil::ir::{self, BinaryOp, Builtin, ExprKind, Literal};
 use fieldstone_stencil::{Call, DType, Span};
+use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{Expr, ExprCall, Parameters};
 use ruff_text_size::Ranged;
 
@@ -14,6 +15,21 @@ use super::{Binding, Frame, Lowering, Reported, Text};
 use crate::definition::{FunctionId, Value};
 use crate::keyword::Keyword;
 use crate::{constant, rule, suggest};
+
+/// What [`Value::Unsupported`] says of a function that is no `gtscript.function`.
+pub const PYTHON_FUNCTION: &str = "a Python function";
+
+/// Functions of NumPy and `math` that gtscript does not have, and what to write instead.
+const INSTEAD: [(&str, &str); 8] = [
+    ("where", "a if condition else b"),
+    ("select", "a if condition else b"),
+    ("clip", "min(max(x, low), high)"),
+    ("hypot", "sqrt(x * x + y * y)"),
+    ("square", "x * x"),
+    ("reciprocal", "1.0 / x"),
+    ("sign", "1.0 if x > 0.0 else -1.0 if x < 0.0 else 0.0"),
+    ("heaviside", "1.0 if x > 0.0 else 0.0"),
+];
 
 /// Functions inside of functions.
 const DEEPEST: usize = 40;
@@ -40,14 +56,23 @@ impl Lowering<'_> {
             Meaning::Value(Value::Keyword(Keyword::Inlined)) => Ok(vec![self.inlined(call, span)?]),
             Meaning::Value(Value::Unsupported { description }) => {
                 let name = &self.text()[call.func.range()];
+                let last = name.rsplit('.').next().unwrap_or(name);
+                let help = match INSTEAD.iter().find(|(name, _)| *name == last) {
+                    Some((_, instead)) => format!("write `{instead}`"),
+                    None if description == PYTHON_FUNCTION => {
+                        format!("decorate `{last}` with `@gtscript.function`")
+                    }
+                    None => {
+                        "a stencil calls `gtscript.function`s and the maths functions of gtscript"
+                            .to_string()
+                    }
+                };
                 let diagnostic = rule::UNSUPPORTED_OBJECT
                     .at(
                         self.span(call.func.as_ref()),
                         format!("`{name}` is {description}, which a stencil cannot call"),
                     )
-                    .with_help(
-                        "a stencil calls `gtscript.function`s and the maths functions of gtscript",
-                    );
+                    .with_help(help);
                 Err(self.report(diagnostic))
             }
             _ => {
@@ -62,11 +87,10 @@ impl Lowering<'_> {
                     diagnostic = diagnostic
                         .with_help(format!("offsets of fields stand in brackets: `{name}[…]`"));
                 }
-                if let (Some(Keyword::Builtin(_) | Keyword::Type(_)), Some(assigned)) =
-                    (Keyword::from_name(&name), self.frame().assigned.get(&name))
-                {
+                let frame = self.frame();
+                if let Some(assigned) = frame.assigned.get(&name) {
                     diagnostic = diagnostic
-                        .with_secondary(*assigned, format!("this hides the function `{name}`"))
+                        .with_secondary(*assigned, format!("`{name}` is a temporary from here on"))
                         .with_help("give the temporary another name");
                 }
                 Err(self.report(diagnostic))
@@ -89,9 +113,41 @@ impl Lowering<'_> {
             && let Some(value) = constant::value(&condition)
             && !constant::truth(value)
         {
-            self.report(rule::COMPILE_ASSERT.at(span, "a compile-time condition does not hold"));
+            let mut diagnostic =
+                rule::COMPILE_ASSERT.at(span, "a compile-time condition does not hold");
+            if let Some(values) = self.values_of(&call.arguments.args) {
+                diagnostic = diagnostic.with_label(values);
+            }
+            self.report(diagnostic);
         }
         true
+    }
+
+    /// The numbers that the names in some expressions stand for: "`order` is 3".
+    fn values_of(&self, expressions: &[Expr]) -> Option<String> {
+        struct Names(Vec<String>);
+        impl<'a> Visitor<'a> for Names {
+            fn visit_expr(&mut self, expression: &'a Expr) {
+                match crate::names::path(expression) {
+                    Some((path, _)) if !self.0.contains(&path) => self.0.push(path),
+                    Some(_) => {}
+                    None => visitor::walk_expr(self, expression),
+                }
+            }
+        }
+        let mut names = Names(Vec::new());
+        expressions
+            .iter()
+            .for_each(|expression| names.visit_expr(expression));
+        let values: Vec<String> = (names.0.iter())
+            .filter_map(|path| match self.frame().environment.values.get(path)? {
+                Value::Literal(value) | Value::Typed(value, _) => {
+                    Some(format!("`{path}` is {}", constant::text(*value)))
+                }
+                _ => None,
+            })
+            .collect();
+        (!values.is_empty()).then(|| values.join(", "))
     }
 
     /// What is called, without a complaint where it means nothing.

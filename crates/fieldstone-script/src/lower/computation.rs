@@ -110,7 +110,7 @@ impl Lowering<'_> {
                 true
             }
             Stmt::Import(import) => {
-                self.foreign_import(import.range(), &import.names);
+                self.foreign_import(import.range(), None, &import.names);
                 true
             }
             _ => false,
@@ -391,13 +391,18 @@ impl Lowering<'_> {
             _ => {
                 let name = match item {
                     Expr::Call(call) => &self.text()[call.func.range()],
+                    Expr::Subscript(subscript) => &self.text()[subscript.value.range()],
                     other => &self.text()[other.range()],
                 };
-                let help = match suggest::closest(
-                    name,
-                    ["computation", "interval", "horizontal"].into_iter(),
-                ) {
+                let known = ["computation", "interval", "horizontal"];
+                let help = match suggest::closest_path(name, &known) {
                     Some(close) => format!("did you mean `{close}(…)`?"),
+                    None if known.contains(&name) && item.is_subscript_expr() => {
+                        format!("write `{name}(…)`, with round brackets")
+                    }
+                    None if item.is_bool_op_expr() => {
+                        format!("a comma stands between the two: {FORM}")
+                    }
                     None => FORM.to_string(),
                 };
                 Err(self.report(
@@ -431,11 +436,18 @@ impl Lowering<'_> {
             Some(Meaning::Value(Value::Keyword(Keyword::Order(order)))) => Ok(order),
             _ => {
                 let span = self.span(argument);
-                Err(self.report(
-                    rule::ORDER
-                        .at(span, "this is no vertical order")
-                        .with_help(help),
-                ))
+                let order = argument.as_string_literal_expr().and_then(|string| {
+                    let known = ["PARALLEL", "FORWARD", "BACKWARD"];
+                    let text = string.value.to_str();
+                    suggest::closest(text, known.into_iter())
+                        .or_else(|| known.into_iter().find(|order| *order == text))
+                });
+                let diagnostic = rule::ORDER.at(span, "this is no vertical order");
+                Err(self.report(match order {
+                    Some(order) => diagnostic
+                        .with_help(format!("write `computation({order})`, without quotes")),
+                    None => diagnostic.with_help(help),
+                }))
             }
         }
     }
@@ -526,6 +538,11 @@ impl Lowering<'_> {
                     offset: offset as i32,
                 }))
             }
+            Some(Literal::Int(_)) => Err(self.report(
+                rule::INTERVAL
+                    .at(span, "no grid has as many levels")
+                    .with_help("`None` is the open end, `-1` the last level"),
+            )),
             Some(_) => Err(self.report(
                 rule::INTERVAL
                     .at(span, "a bound of an interval is an integer or `None`")

@@ -145,8 +145,10 @@ impl Lowering<'_> {
                 }
                 Err(self.report(diagnostic))
             }
-            Some(_) => Err(self.report(
-                rule::DATA_INDEX_VALUE.at(span, "an index of a data dimension is an integer"),
+            Some(value) => Err(self.report(
+                rule::DATA_INDEX_VALUE
+                    .at(span, "an index of a data dimension is an integer")
+                    .with_label(format!("this is {}", constant::text(value))),
             )),
             None => Ok(value),
         }
@@ -301,6 +303,15 @@ impl Lowering<'_> {
                 sizes => words(sizes),
             };
             diagnostic = diagnostic.with_secondary(declared, label);
+        }
+        if element || sizes.is_empty() {
+            let text = &self.text_of_span(value.span);
+            let whole = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
+            let source = if whole { text.as_str() } else { "name" };
+            let index = vec!["0"; shape.len()].join(", ");
+            diagnostic = diagnostic.with_help(format!(
+                "say which element is meant, as in `{source}[0, 0, 0][{index}]`"
+            ));
         }
         self.report(diagnostic)
     }

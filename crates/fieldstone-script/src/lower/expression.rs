@@ -172,20 +172,48 @@ impl Lowering<'_> {
             Value::Keyword(Keyword::Axis(axis)) => rule::AXIS_VALUE
                 .at(span, format!("the index along {axis} is no value"))
                 .with_help("only `K`, the index of the level, is one"),
-            Value::Keyword(_) => rule::WRONG_KIND.at(span, format!("`{name}` is a word of gtscript, not a value")),
+            Value::Keyword(Keyword::Type(_)) => rule::WRONG_KIND
+                .at(span, format!("`{name}` is a type, not a value"))
+                .with_help(format!("convert a value: `{name}(…)`")),
+            Value::Keyword(_) => {
+                rule::WRONG_KIND.at(span, format!("`{name}` is a word of gtscript, not a value"))
+            }
             Value::Point(..) => rule::WRONG_KIND
-                .at(span, format!("`{name}` is a point along an axis, not a value"))
+                .at(
+                    span,
+                    format!("`{name}` is a point along an axis, not a value"),
+                )
                 .with_help("such points are bounds of regions, `horizontal(region[…])`"),
-            Value::Namespace { description, members } => {
+            Value::Namespace {
+                description,
+                members,
+            } => {
                 let help = match members.first() {
-                    Some(member) => format!("name one of its attributes, such as `{name}.{member}`"),
+                    Some(member) => {
+                        format!("name one of its attributes, such as `{name}.{member}`")
+                    }
                     None => "name one of its attributes".to_string(),
                 };
-                rule::WRONG_KIND.at(span, format!("{description} is not a value")).with_help(help)
+                rule::WRONG_KIND
+                    .at(span, format!("{description} is not a value"))
+                    .with_help(help)
             }
-            Value::Unsupported { description } => rule::UNSUPPORTED_OBJECT
-                .at(span, format!("`{name}` is {description}, which means nothing in a stencil"))
-                .with_help("a stencil can use numbers, NumPy scalars, enum members, `gtscript.function`s and namespaces of these"),
+            Value::Unsupported { description } => {
+                let help = match description.as_str() {
+                    "a NumPy array" | "a `list`" | "a `tuple`" => {
+                        "numbers that belong together are a parameter, `Field[K, float]` or `GlobalTable[float, (10,)]`"
+                    }
+                    _ => {
+                        "a stencil can use numbers, NumPy scalars, enum members, `gtscript.function`s and namespaces of these"
+                    }
+                };
+                rule::UNSUPPORTED_OBJECT
+                    .at(
+                        span,
+                        format!("`{name}` is {description}, which means nothing in a stencil"),
+                    )
+                    .with_help(help)
+            }
         };
         Err(self.report(diagnostic))
     }
@@ -344,13 +372,19 @@ impl Lowering<'_> {
                 ast::CmpOp::Gt => CompareOp::Gt,
                 ast::CmpOp::GtE => CompareOp::Ge,
                 other => {
+                    let help = match right {
+                        Expr::NoneLiteral(_) => {
+                            "let an external say whether an argument is given: `if __INLINED(GIVEN):`"
+                        }
+                        _ => "compare numbers with `==`, `!=`, `<`, `<=`, `>`, `>=`",
+                    };
                     return Err(self.report(
                         rule::EXPRESSION
                             .at(
                                 span,
                                 format!("`{}` is not part of gtscript", other.as_str()),
                             )
-                            .with_help("compare numbers with `==`, `!=`, `<`, `<=`, `>`, `>=`"),
+                            .with_help(help),
                     ));
                 }
             };
@@ -398,10 +432,16 @@ impl Lowering<'_> {
     fn foreign(&mut self, expression: &Expr, span: Span) -> Reported {
         let (what, help) = match expression {
             Expr::StringLiteral(_) | Expr::BytesLiteral(_) | Expr::FString(_) => ("a string", None),
-            Expr::NoneLiteral(_) => ("`None`", None),
+            Expr::NoneLiteral(_) => (
+                "`None`",
+                Some("every value is a number; let an external say whether an argument is given"),
+            ),
             Expr::EllipsisLiteral(_) => ("`...`", None),
             Expr::Lambda(_) => ("`lambda`", Some("define a `gtscript.function`")),
-            Expr::List(_) | Expr::Set(_) | Expr::Dict(_) => ("a collection", None),
+            Expr::List(_) | Expr::Set(_) | Expr::Dict(_) => (
+                "a collection",
+                Some("assign elements one by one: `vector[0, 0, 0][1] = …`"),
+            ),
             Expr::ListComp(_) | Expr::SetComp(_) | Expr::DictComp(_) | Expr::Generator(_) => {
                 ("a comprehension", Some("write the terms one by one"))
             }

@@ -32,6 +32,7 @@ mod target;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+use fieldstone_stencil::analysis::SELF_ASSIGNMENT;
 use fieldstone_stencil::diagnostic::{Code, Diagnostic, Diagnostics};
 use fieldstone_stencil::elements::{self, Indices};
 use fieldstone_stencil::ir::{
@@ -42,6 +43,7 @@ use fieldstone_stencil::{DType, Offset, Source, SourceId, SourceMap, Span};
 use ruff_python_ast::StmtFunctionDef;
 use ruff_text_size::Ranged;
 
+pub use self::call::PYTHON_FUNCTION;
 use self::data::Place;
 use crate::definition::{Definition, Environment, FunctionId, Value};
 use crate::prune::prune;
@@ -229,9 +231,17 @@ impl<'d> Lowering<'d> {
             return Ok((self.stencil, self.warnings));
         }
         let further = further::errors(&self.stencil);
-        further.into_iter().for_each(|error| {
-            self.report(error);
-        });
+        for error in further {
+            // Levels that wait for each other are the better reason.
+            let place = self.stencil.sources.place(error.primary.span);
+            let raced = self.diagnostics.iter().any(|known| {
+                known.code == rule::PARALLEL_K_RACE.code
+                    && self.stencil.sources.place(known.primary.span) == place
+            });
+            if !(raced && error.code == SELF_ASSIGNMENT) {
+                self.report(error);
+            }
+        }
         self.diagnostics.sort_by_key(|diagnostic| {
             (
                 diagnostic.primary.span.source,

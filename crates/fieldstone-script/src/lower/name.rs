@@ -9,35 +9,49 @@ use crate::definition::Value;
 use crate::keyword::Keyword;
 use crate::{names, rule, suggest};
 
-/// Names of Python that people write in a stencil.
-const PYTHON: [&str; 27] = [
-    "all",
-    "any",
-    "callable",
-    "complex",
-    "dict",
-    "divmod",
-    "enumerate",
-    "filter",
-    "getattr",
-    "hasattr",
-    "isinstance",
-    "len",
-    "list",
-    "map",
-    "open",
-    "print",
-    "range",
-    "repr",
-    "reversed",
-    "set",
-    "setattr",
-    "slice",
-    "sorted",
-    "str",
-    "sum",
-    "tuple",
-    "zip",
+const REPEATED: &str =
+    "a stencil visits every point by itself; an order of levels is `computation(FORWARD)`";
+const REDUCED: &str = "a stencil computes every point by itself; what sums up along K is carried from level to level in \
+                       `computation(FORWARD)`";
+
+/// Members that are listed where one of them is missed.
+const FEW: usize = 12;
+
+/// Names of Python that people write in a stencil, and what to write instead, where there is something.
+const PYTHON: [(&str, &str); 27] = [
+    ("all", REDUCED),
+    ("any", REDUCED),
+    ("callable", ""),
+    ("complex", ""),
+    ("dict", ""),
+    ("divmod", "write `a // b` and `a % b`"),
+    ("enumerate", REPEATED),
+    ("filter", ""),
+    ("getattr", "attributes are written out: `constants.gravity`"),
+    ("hasattr", ""),
+    ("isinstance", ""),
+    (
+        "len",
+        "sizes are those of the call; give what is needed as a parameter or an external",
+    ),
+    ("list", ""),
+    ("map", ""),
+    ("open", ""),
+    (
+        "print",
+        "the backend 'debug' checks every access; values are seen in fields: assign them to one",
+    ),
+    ("range", REPEATED),
+    ("repr", ""),
+    ("reversed", REPEATED),
+    ("set", ""),
+    ("setattr", ""),
+    ("slice", ""),
+    ("sorted", ""),
+    ("str", ""),
+    ("sum", REDUCED),
+    ("tuple", ""),
+    ("zip", REPEATED),
 ];
 
 /// What a name means.
@@ -67,7 +81,11 @@ impl Lowering<'_> {
                 },
             };
         }
-        if let Some(assigned) = self.frame().assigned.get(root) {
+        let frame = self.frame();
+        // An assignment to what cannot be assigned is an error of its own.
+        let fixed = frame.imported.contains(root)
+            || Keyword::from_name(root).is_some_and(Keyword::is_structural);
+        if let Some(assigned) = frame.assigned.get(root).filter(|_| !fixed) {
             let diagnostic = rule::READ_BEFORE_ASSIGNED
                 .at(span, format!("`{root}` is read before it is assigned"))
                 .with_secondary(*assigned, "assigned here")
@@ -86,7 +104,11 @@ impl Lowering<'_> {
     /// Binds what `from __externals__ import …` imports; the values are in the environment already.
     pub(super) fn import(&mut self, import: &StmtImportFrom) {
         match names::imported_module(import) {
-            Some("__gtscript__") => {}
+            Some("__gtscript__") => {
+                for alias in &import.names {
+                    self.misspelt_word(alias);
+                }
+            }
             Some("__externals__") => {
                 for alias in &import.names {
                     let name = alias.name.as_str();
@@ -110,19 +132,68 @@ impl Lowering<'_> {
                     self.frame_mut().locals.insert(local, Binding::Broken);
                 }
             }
-            _ => self.foreign_import(import.range(), &import.names),
+            _ => self.foreign_import(import.range(), import.module.as_deref(), &import.names),
+        }
+    }
+
+    /// Reports the import of what is almost a word of the language.
+    fn misspelt_word(&mut self, alias: &Alias) {
+        let name = alias.name.as_str();
+        if Keyword::from_name(name).is_some() {
+            return;
+        }
+        if let Some(close) = suggest::closest(name, Keyword::suggestions()) {
+            let span = self.span(&alias.name);
+            self.report(
+                rule::IMPORT
+                    .at(span, format!("gtscript has no word `{name}`"))
+                    .with_help(format!("did you mean `{close}`?")),
+            );
+            self.frame_mut()
+                .locals
+                .insert(name.to_string(), Binding::Broken);
         }
     }
 
     /// Refuses an import; what it would bind is known from here on all the same.
-    pub(super) fn foreign_import(&mut self, range: TextRange, names: &[Alias]) {
+    pub(super) fn foreign_import(
+        &mut self,
+        range: TextRange,
+        module: Option<&str>,
+        names: &[Alias],
+    ) {
         let span = self.span(range);
+        let words: Vec<&str> = names.iter().map(|alias| alias.name.as_str()).collect();
+        let modules = ["__externals__", "__gtscript__"];
+        let close = |name: &str| {
+            let plain = name.trim_matches('_');
+            modules
+                .into_iter()
+                .find(|module| *module == name)
+                .or_else(|| {
+                    let plain =
+                        suggest::closest(plain, ["externals", "gtscript", "external"].into_iter())
+                            .unwrap_or(plain);
+                    modules.into_iter().find(|module| {
+                        let module = module.trim_matches('_');
+                        plain == module || format!("{plain}s") == module
+                    })
+                })
+        };
+        let meant = match (module, words.as_slice()) {
+            (Some(module), _) => {
+                close(module).map(|close| format!("from {close} import {}", words.join(", ")))
+            }
+            (None, [name]) => close(name).map(|close| format!("from {close} import name")),
+            (None, _) => None,
+        };
         self.report(
             rule::IMPORT
                 .at(span, "a stencil cannot import at run time")
-                .with_help(
-                    "import above the definition; externals with `from __externals__ import name`",
-                ),
+                .with_help(match meant {
+                    Some(meant) => format!("did you mean `{meant}`?"),
+                    None => "import above the definition; externals with `from __externals__ import name`".into(),
+                }),
         );
         for alias in names {
             let local = alias.asname.as_ref().unwrap_or(&alias.name);
@@ -161,7 +232,11 @@ impl Lowering<'_> {
                 ),
                 _ => self.report(
                     rule::UNDEFINED_ATTRIBUTE
-                        .at(span, format!("a field has no attribute `{attribute}`")),
+                        .at(span, format!("a field has no attribute `{attribute}`"))
+                        .with_help(format!(
+                            "a stencil computes every point by itself; a field has `{root}.at(K=…)`, a matrix `{root}.T`, a \
+                             table `{root}.A`"
+                        )),
                 ),
             },
         }
@@ -188,6 +263,8 @@ impl Lowering<'_> {
                 {
                     diagnostic =
                         diagnostic.with_help(format!("did you mean `{}.{close}`?", &path[..dot]));
+                } else if (1..=FEW).contains(&members.len()) {
+                    diagnostic = diagnostic.with_help(format!("it has `{}`", members.join("`, `")));
                 }
                 return self.report(diagnostic);
             }
@@ -197,10 +274,10 @@ impl Lowering<'_> {
             end: span.start + root.len() as u32,
             ..span
         };
-        let message = if PYTHON.contains(&root) {
-            format!("Python's `{root}` is not part of gtscript")
-        } else {
-            format!("name `{root}` is not defined")
+        let python = PYTHON.iter().find(|(name, _)| *name == root);
+        let message = match python {
+            Some(_) => format!("Python's `{root}` is not part of gtscript"),
+            None => format!("name `{root}` is not defined"),
         };
         let mut diagnostic = rule::UNDEFINED_NAME.at(span, message);
         // Names of the text come first: among equals they are the likelier ones.
@@ -218,10 +295,11 @@ impl Lowering<'_> {
         let close = suggest::closest(root, locals)
             .or_else(|| suggest::closest(root, values.chain(Keyword::suggestions())))
             .map(str::to_string);
-        diagnostic = match close {
-            Some(close) => diagnostic.with_help(format!("did you mean `{close}`?")),
-            None if PYTHON.contains(&root) => diagnostic,
-            None => diagnostic.with_help(format!(
+        diagnostic = match (python, close) {
+            (Some((_, "")), None) => diagnostic,
+            (Some((_, help)), _) if !help.is_empty() => diagnostic.with_help(*help),
+            (_, Some(close)) => diagnostic.with_help(format!("did you mean `{close}`?")),
+            (_, None) => diagnostic.with_help(format!(
                 "make `{root}` a parameter, assign it above, or define it outside of the stencil"
             )),
         };

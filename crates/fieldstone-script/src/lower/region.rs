@@ -13,7 +13,7 @@ use super::name::Meaning;
 use super::{Lowering, Reported};
 use crate::definition::Value;
 use crate::keyword::Keyword;
-use crate::{constant, rule};
+use crate::{constant, rule, suggest};
 
 const FORM: &str =
     "write `with horizontal(region[I[0], :]):`; `I[0]` is the first point, `I[-1]` the last";
@@ -29,11 +29,11 @@ impl Lowering<'_> {
             let found = match &item.context_expr {
                 Expr::Call(call) => match self.callee(call) {
                     Some(Value::Keyword(Keyword::Horizontal)) => self.areas(call),
-                    _ => Err(self.no_region(with)),
+                    _ => Err(self.no_region(with, &item.context_expr)),
                 },
-                _ => Err(self.no_region(with)),
+                other => Err(self.no_region(with, other)),
             };
-            if let Some(name) = &item.optional_vars {
+            if let (Ok(_), Some(name)) = (&found, &item.optional_vars) {
                 let span = self.span(name.as_ref());
                 areas = Err(self.report(
                     rule::WITH
@@ -68,7 +68,19 @@ impl Lowering<'_> {
         }
     }
 
-    fn no_region(&mut self, with: &StmtWith) -> Reported {
+    fn no_region(&mut self, with: &StmtWith, item: &Expr) -> Reported {
+        let name = match item {
+            Expr::Call(call) => &self.text()[call.func.range()],
+            other => &self.text()[other.range()],
+        };
+        if let Some(close) = suggest::closest_path(name, &["horizontal"]) {
+            let span = self.span(item);
+            return self.report(
+                rule::WITH
+                    .at(span, format!("`{name}` means nothing here"))
+                    .with_help(format!("did you mean `{close}(…)`?")),
+            );
+        }
         let span = self.span(with);
         let keyword = Span {
             end: span.start + 4,
@@ -170,7 +182,15 @@ impl Lowering<'_> {
     fn area(&mut self, argument: &Expr) -> Result<Placed, Reported> {
         let span = self.span(argument);
         let Some(subscript) = self.region_word(argument) else {
-            return Err(self.report(rule::REGION.at(span, "this is no region").with_help(FORM)));
+            let name = match argument {
+                Expr::Subscript(subscript) => &self.text()[subscript.value.range()],
+                _ => "",
+            };
+            let help = match suggest::closest_path(name, &["region"]) {
+                Some(close) => format!("did you mean `{close}[…]`?"),
+                None => FORM.to_string(),
+            };
+            return Err(self.report(rule::REGION.at(span, "this is no region").with_help(help)));
         };
         let ranges = match subscript.slice.as_ref() {
             Expr::Tuple(tuple) => tuple.elts.as_slice(),

@@ -7,7 +7,7 @@ use ruff_text_size::Ranged;
 
 use super::{Binding, Lowering};
 use crate::definition::ParameterKind;
-use crate::rule;
+use crate::{rule, suggest};
 
 impl Lowering<'_> {
     /// Declares the parameters.
@@ -90,13 +90,32 @@ impl Lowering<'_> {
                 );
                 Binding::Broken
             }
-            ParameterKind::Invalid(reason) => {
-                let span = self.annotation_span(parameter, span);
+            ParameterKind::Invalid {
+                reason,
+                unknown,
+                known,
+                help,
+            } => {
+                let whole = self.annotation_span(parameter, span);
+                let word = unknown.as_deref();
+                let span = word.and_then(|word| self.word_in(whole, word));
+                let close =
+                    word.and_then(|word| suggest::closest(word, known.iter().map(String::as_str)));
+                let help = match (close, help) {
+                    (Some(close), _) => format!("did you mean `{close}`?"),
+                    (None, Some(help)) => help.clone(),
+                    (None, None) => format!(
+                        "write `{name}: Field[float]` for an array or `{name}: float` for a number"
+                    ),
+                };
                 self.report(
                     rule::ANNOTATION
-                        .at(span, format!("the annotation of `{name}` means nothing in a stencil"))
+                        .at(
+                            span.unwrap_or(whole),
+                            format!("the annotation of `{name}` means nothing in a stencil"),
+                        )
                         .with_label(reason.clone())
-                        .with_help(format!("write `{name}: Field[float]` for an array or `{name}: float` for a number")),
+                        .with_help(help),
                 );
                 Binding::Broken
             }
@@ -117,6 +136,33 @@ impl Lowering<'_> {
                 Binding::Broken
             }
         }
+    }
+
+    /// What stands at a place of the text that is lowered now; nothing for a place elsewhere.
+    pub(super) fn text_of_span(&self, span: Span) -> String {
+        let text = match span.source == self.frame().source {
+            true => self.text().get(span.start as usize..span.end as usize),
+            false => None,
+        };
+        text.unwrap_or_default().to_string()
+    }
+
+    /// Where a word stands in a part of the text.
+    fn word_in(&self, span: Span, word: &str) -> Option<Span> {
+        let text = self.text().get(span.start as usize..span.end as usize)?;
+        let part = |character: char| character.is_alphanumeric() || character == '_';
+        let start = text
+            .match_indices(word)
+            .map(|(start, _)| start)
+            .find(|start| {
+                !text[..*start].ends_with(part) && !text[start + word.len()..].starts_with(part)
+            })?;
+        let start = span.start + start as u32;
+        Some(Span {
+            start,
+            end: start + word.len() as u32,
+            ..span
+        })
     }
 
     fn annotation_span(&self, parameter: &Parameter, name: Span) -> Span {

@@ -6,9 +6,12 @@ use fieldstone_stencil::Span;
 use fieldstone_stencil::ir::{self, BinaryOp, ExprKind, Target};
 use fieldstone_stencil::visit::reads;
 use ruff_python_ast::{Expr, Operator, Stmt, StmtAnnAssign, StmtAssign, StmtAugAssign, StmtReturn};
+use ruff_text_size::Ranged;
 
 use super::data::Place;
+use super::name::Meaning;
 use super::{Binding, Lowering, Reported, read};
+use crate::definition::Value;
 use crate::{constant, rule};
 
 impl Lowering<'_> {
@@ -54,32 +57,53 @@ impl Lowering<'_> {
             Stmt::For(_) => rule::STATEMENT
                 .at(keyword(3), "`for` is not part of gtscript")
                 .with_help(
-                    "a stencil visits every point by itself; write neighbours out one by one",
+                    "a stencil visits every point by itself: write neighbours out one by one, and let levels follow each other \
+                     in `computation(FORWARD)`",
                 ),
             Stmt::Expr(expression) => {
                 let help = match expression.value.as_ref() {
-                    Expr::Compare(_) => "did you mean an assignment, `name = value`?",
-                    _ => "assign its value: `name = …`",
+                    Expr::Compare(_) => "did you mean an assignment, `name = value`?".to_string(),
+                    Expr::Call(call) if crate::names::path(&call.func).is_some() => {
+                        match self.resolve(&call.func) {
+                            // What is called is the better error.
+                            Err(reported) => return reported,
+                            Ok(Meaning::Value(Value::Function(_))) => format!(
+                                "a function gives its results back, whatever it assigns: `name = {}`",
+                                &self.text()[call.range()]
+                            ),
+                            Ok(_) => "assign its value: `name = …`".to_string(),
+                        }
+                    }
+                    _ => "assign its value: `name = …`".to_string(),
                 };
                 rule::STATEMENT
                     .at(span, "the value of this expression is not used")
                     .with_help(help)
             }
-            Stmt::FunctionDef(function) => rule::STATEMENT
-                .at(
-                    keyword(3),
-                    "a function inside of a stencil is not part of gtscript",
-                )
-                .with_help(format!(
-                    "define `{}` outside and decorate it with `@gtscript.function`",
-                    function.name
-                )),
+            Stmt::FunctionDef(function) => {
+                // The name is known from here on all the same.
+                let name = function.name.to_string();
+                let locals = &mut self.frame_mut().locals;
+                locals.entry(name.clone()).or_insert(Binding::Broken);
+                rule::STATEMENT
+                    .at(
+                        keyword(3),
+                        "a function inside of a stencil is not part of gtscript",
+                    )
+                    .with_help(format!(
+                        "define `{name}` outside and decorate it with `@gtscript.function`"
+                    ))
+            }
             Stmt::Assert(_) => rule::STATEMENT
                 .at(keyword(6), "`assert` is not part of gtscript")
                 .with_help("`compile_assert(…)` checks externals"),
             Stmt::Delete(_) => rule::STATEMENT.at(keyword(3), "`del` is not part of gtscript"),
-            Stmt::Break(_) => rule::STATEMENT.at(span, "`break` is not part of gtscript"),
-            Stmt::Continue(_) => rule::STATEMENT.at(span, "`continue` is not part of gtscript"),
+            Stmt::Break(_) => rule::STATEMENT
+                .at(span, "`break` is not part of gtscript")
+                .with_help("let the condition of the loop end it"),
+            Stmt::Continue(_) => rule::STATEMENT
+                .at(span, "`continue` is not part of gtscript")
+                .with_help("put what it would leave out into an `if`"),
             Stmt::Raise(_) => rule::STATEMENT.at(keyword(5), "`raise` is not part of gtscript"),
             Stmt::Try(_) => rule::STATEMENT.at(keyword(3), "`try` is not part of gtscript"),
             Stmt::ClassDef(_) => rule::STATEMENT.at(keyword(5), "`class` is not part of gtscript"),
@@ -98,7 +122,7 @@ impl Lowering<'_> {
         let span = self.span(assign);
         let values = self.values(&assign.value);
         if let [target] = assign.targets.as_slice() {
-            return self.unpack(target, values, span);
+            return self.unpack(target, values, &assign.value, span);
         }
         // `a = b = value`: the value is computed once.
         let values = values.map(|values| {
@@ -106,7 +130,7 @@ impl Lowering<'_> {
             stored.collect::<Vec<_>>()
         });
         for target in &assign.targets {
-            self.unpack(target, values.clone(), span)?;
+            self.unpack(target, values.clone(), &assign.value, span)?;
         }
         Ok(())
     }
@@ -116,6 +140,7 @@ impl Lowering<'_> {
         &mut self,
         target: &Expr,
         values: Result<Vec<ir::Expr>, Reported>,
+        value: &Expr,
         span: Span,
     ) -> Result<(), Reported> {
         let targets = match target {
@@ -130,23 +155,29 @@ impl Lowering<'_> {
         let values = values?;
         let places: Vec<_> = places.into_iter().collect::<Result<_, _>>()?;
         if places.len() != values.len() {
-            let target_span = self.span(target);
-            let count =
-                |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-            return Err(self.report(rule::UNPACK.at(
-                target_span,
-                format!(
-                    "{} for {}",
-                    count(places.len(), "target"),
-                    count(values.len(), "value")
-                ),
-            )));
+            return Err(self.uneven(target, places.len(), values.len(), value));
         }
         let values = self.apart(&places, values);
         for (place, value) in places.into_iter().zip(values) {
             self.assign(place, value, span);
         }
         Ok(())
+    }
+
+    /// Reports as many targets as there are not values.
+    fn uneven(&mut self, target: &Expr, targets: usize, values: usize, value: &Expr) -> Reported {
+        let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+        let help = match targets < values {
+            true => "name a target for each value; one that is not needed can be called `_`",
+            false => "there is one value for each target, in the same order",
+        };
+        let (targets, values) = (count(targets, "target"), count(values, "value"));
+        let diagnostic = rule::UNPACK
+            .at(self.span(target), format!("{targets} for {values}"))
+            .with_label(targets)
+            .with_secondary(self.span(value), values)
+            .with_help(help);
+        self.report(diagnostic)
     }
 
     /// Tuple assignment takes all values before it writes the first: a value that reads an earlier target is stored first.

@@ -47,21 +47,66 @@ impl Lowering<'_> {
         match parts.base {
             value @ (Expr::Name(_) | Expr::Attribute(_)) => match self.resolve(value)? {
                 Meaning::Local(binding) => Ok(binding),
-                Meaning::Value(_) => {
-                    let span = self.span(value);
-                    Err(self.offset_on_scalar(value, span))
-                }
+                Meaning::Value(found) => Err(self.no_field(value, &found, parts)),
             },
             other => {
                 let span = self.span(other);
+                let level = match other {
+                    Expr::Call(call) => match call.func.as_ref() {
+                        Expr::Attribute(attribute) => attribute.attr.as_str() == "at",
+                        _ => false,
+                    },
+                    _ => false,
+                };
+                let help = match level {
+                    true => {
+                        "`at` reads the same column; assign it to a temporary, then read that at an offset"
+                    }
+                    false => "assign the expression to a temporary, then read that at an offset",
+                };
                 Err(self.report(
                     rule::OFFSET_ON_SCALAR
                         .at(span, "only a field can be read at an offset")
-                        .with_help(
-                            "assign the expression to a temporary, then read that at an offset",
-                        ),
+                        .with_help(help),
                 ))
             }
+        }
+    }
+
+    /// Reports brackets behind something from outside that is no field.
+    fn no_field(&mut self, base: &Expr, found: &Value, parts: &Parts<'_>) -> Reported {
+        let span = self.span(base);
+        let name = self.text()[base.range()].to_string();
+        let key = parts
+            .offset
+            .and_then(|offset| offset.slice.as_string_literal_expr());
+        match (found, key) {
+            (Value::Namespace { description, .. }, Some(key)) => {
+                let help = format!("write `{name}.{}`", key.value.to_str());
+                self.report(
+                    rule::WRONG_KIND
+                        .at(
+                            span,
+                            format!("{description} is read by attributes in a stencil"),
+                        )
+                        .with_help(help),
+                )
+            }
+            (Value::Literal(_) | Value::Typed(..), _) => self.offset_on_scalar(base, span),
+            (Value::Function(_) | Value::Keyword(_), _) => {
+                let diagnostic = rule::OFFSET_ON_SCALAR.at(span, format!("`{name}` is no field"));
+                self.report(match found {
+                    Value::Function(_) | Value::Keyword(Keyword::Builtin(_) | Keyword::Type(_)) => {
+                        diagnostic.with_help(format!("call it: `{name}(…)`"))
+                    }
+                    _ => diagnostic,
+                })
+            }
+            // What it is, is the mistake.
+            _ => match self.value(base, found, span) {
+                Ok(_) => Reported,
+                Err(reported) => reported,
+            },
         }
     }
 
@@ -85,7 +130,10 @@ impl Lowering<'_> {
     ) -> Result<ir::Expr, Reported> {
         let axes = self.stencil.target_axes(target);
         let (offset, computed) = match parts.offset {
-            Some(subscript) => self.offset(axes, subscript)?,
+            Some(subscript) => {
+                self.index_in_place(target, subscript)?;
+                self.offset(axes, subscript)?
+            }
             None => (Offset::ZERO, None),
         };
         let kind = ExprKind::Access {
@@ -228,6 +276,105 @@ impl Lowering<'_> {
         })
     }
 
+    /// Refuses the index of an element where offsets are expected, and any bracket behind a table.
+    pub(super) fn index_in_place(
+        &mut self,
+        target: Target,
+        subscript: &ExprSubscript,
+    ) -> Result<(), Reported> {
+        let elements = elements(subscript);
+        let axes = self.stencil.target_axes(target).len();
+        let dims = self.stencil.data_dims(target).len();
+        let plain = !elements.iter().any(|element| {
+            element.is_slice_expr()
+                || element.is_ellipsis_literal_expr()
+                || self.axis_form(element).is_some()
+        });
+        let indices = match elements.len() {
+            count if axes == 0 && count > 0 => 0..count,
+            count if dims > 0 && plain && count == dims && count != axes => 0..count,
+            count if dims > 0 && plain && count == axes + dims => axes..count,
+            _ => return Ok(()),
+        };
+        let text = self.text();
+        let name = text[subscript.value.range()].to_string();
+        let indices: Vec<&str> = (elements[indices].iter())
+            .map(|index| &text[index.range()])
+            .collect();
+        let indices = indices.join(", ");
+        let offsets = match elements.len() > axes && axes > 0 {
+            true => elements[..axes]
+                .iter()
+                .map(|offset| &text[offset.range()])
+                .collect(),
+            false => vec!["0"; axes],
+        };
+        let (what, help) = match axes {
+            0 => (
+                "a table has no offsets".to_string(),
+                format!("write `{name}.A[{indices}]`"),
+            ),
+            _ => (
+                format!("an element of `{name}` is at an index behind the offsets"),
+                format!("write `{name}[{}][{indices}]`", offsets.join(", ")),
+            ),
+        };
+        let span = self.span(subscript.slice.range());
+        Err(self.report(rule::OFFSET_COUNT.at(span, what).with_help(help)))
+    }
+
+    /// Refuses the notation of loops over a grid, `field[i + 1, j, k]`: offsets count from the point itself.
+    fn no_loop_index(&mut self, axes: Axes, subscript: &ExprSubscript) -> Result<(), Reported> {
+        let elements = elements(subscript);
+        let Some(index) = elements.iter().find_map(|element| self.loop_index(element)) else {
+            return Ok(());
+        };
+        let (name, span) = (index.id.to_string(), self.span(index));
+        let text = self.text();
+        let field = &text[subscript.value.range()];
+        let steps: Option<Vec<String>> = (elements.iter())
+            .map(|element| match element {
+                Expr::Name(_) => Some("0".to_string()),
+                Expr::BinOp(operation) => {
+                    let step = &text[operation.right.range()];
+                    match (operation.op, operation.right.as_ref()) {
+                        (Operator::Add, Expr::NumberLiteral(_)) => Some(step.to_string()),
+                        (Operator::Sub, Expr::NumberLiteral(_)) => Some(format!("-{step}")),
+                        _ => None,
+                    }
+                }
+                _ => None,
+            })
+            .collect();
+        let example = match (steps, elements) {
+            (Some(steps), _) if steps.len() == axes.len() => {
+                format!("`{field}[{}]`", steps.join(", "))
+            }
+            (_, [single]) => {
+                let step = text[single.range()].replacen(&name, &name.to_uppercase(), 1);
+                format!("`{field}[{step}]`")
+            }
+            _ => format!("`{field}[{}]`", vec!["0"; axes.len()].join(", ")),
+        };
+        let help = format!("offsets count from the point that is computed: write {example}");
+        let diagnostic = rule::UNDEFINED_NAME.at(span, format!("name `{name}` is not defined"));
+        Err(self.report(diagnostic.with_help(help)))
+    }
+
+    /// `i` of `i`, `i + 1`, …, where it is not defined.
+    fn loop_index<'a>(&self, element: &'a Expr) -> Option<&'a ruff_python_ast::ExprName> {
+        let name = match element {
+            Expr::Name(name) => name,
+            Expr::BinOp(operation) => operation.left.as_name_expr()?,
+            _ => return None,
+        };
+        let (frame, word) = (self.frame(), name.id.as_str());
+        let defined = frame.locals.contains_key(word)
+            || frame.assigned.contains_key(word)
+            || frame.environment.values.contains_key(word);
+        (["i", "j", "k"].contains(&word) && !defined).then_some(name)
+    }
+
     /// The offset in the brackets of a field with these axes, and what is added along K at run time.
     pub(super) fn offset(
         &mut self,
@@ -238,15 +385,26 @@ impl Lowering<'_> {
         if matches!(slice, Expr::EllipsisLiteral(_)) {
             return Ok((Offset::ZERO, None));
         }
-        let elements = match slice {
-            Expr::Tuple(tuple) => tuple.elts.as_slice(),
-            single => std::slice::from_ref(single),
-        };
+        let elements = elements(subscript);
         if elements
             .iter()
             .any(|element| self.axis_form(element).is_some())
         {
             return self.axis_offsets(axes, elements);
+        }
+        self.no_loop_index(axes, subscript)?;
+        if let [single] = elements
+            && axes.len() > 1
+            && let Some(axis) = self.axis_in(single)
+        {
+            let span = self.span(single);
+            return Err(self.report(
+                rule::OFFSET_VALUE
+                    .at(span, "this is no offset along an axis")
+                    .with_help(format!(
+                        "the axis stands first, then what is added or taken away: `{axis} + 1`"
+                    )),
+            ));
         }
         if let Some(slice) = elements
             .iter()
@@ -317,9 +475,11 @@ impl Lowering<'_> {
                 ));
             };
             if seen.contains(&axis) {
-                return Err(
-                    self.report(rule::OFFSET_VALUE.at(span, format!("two offsets along {axis}")))
-                );
+                return Err(self.report(
+                    rule::OFFSET_VALUE
+                        .at(span, format!("two offsets along {axis}"))
+                        .with_help(format!("a field is read at one point: `[{axis} + 1]`")),
+                ));
             }
             if !axes.contains(axis) {
                 return Err(self.report(
@@ -370,6 +530,17 @@ impl Lowering<'_> {
         Some((self.axis_name(rest)?, steps))
     }
 
+    /// The first axis that an expression of operators names.
+    fn axis_in(&self, element: &Expr) -> Option<Axis> {
+        match element {
+            Expr::BinOp(operation) => self
+                .axis_in(&operation.left)
+                .or_else(|| self.axis_in(&operation.right)),
+            Expr::UnaryOp(operation) => self.axis_in(&operation.operand),
+            other => self.axis_name(other),
+        }
+    }
+
     /// The axis a name stands for, where it is not hidden by another meaning.
     pub(super) fn axis_name(&self, expression: &Expr) -> Option<Axis> {
         let (path, root) = crate::names::path(expression)?;
@@ -395,10 +566,19 @@ impl Lowering<'_> {
             element,
             Expr::Slice(_) | Expr::EllipsisLiteral(_) | Expr::NoneLiteral(_)
         ) {
+            let all = element.as_slice_expr().is_some_and(|slice| {
+                slice.lower.is_none() && slice.upper.is_none() && slice.step.is_none()
+            });
+            let help = match all {
+                true => {
+                    "a stencil computes every point by itself: write the name without brackets, or offsets of neighbours"
+                }
+                false => "a stencil reads single neighbours, never slices",
+            };
             return Err(self.report(
                 rule::OFFSET_VALUE
                     .at(span, "an offset is one integer")
-                    .with_help("a stencil reads single neighbours, never slices"),
+                    .with_help(help),
             ));
         }
         let value = self.expression(element)?;
@@ -409,8 +589,11 @@ impl Lowering<'_> {
             Some(Literal::Int(_)) => {
                 Err(self.report(rule::OFFSET_VALUE.at(span, "the offset is too far")))
             }
-            Some(_) => Err(self.report(
-                rule::OFFSET_VALUE.at(span, format!("the offset along {axis} is no integer")),
+            Some(value) => Err(self.report(
+                rule::OFFSET_VALUE
+                    .at(span, format!("the offset along {axis} is no integer"))
+                    .with_label(format!("this is {}", constant::text(value)))
+                    .with_help("use an integer or an external"),
             )),
             None if axis == Axis::K => Ok(Distance::Computed(value)),
             None => Err(self.report(
@@ -431,6 +614,14 @@ impl Lowering<'_> {
             .sources
             .get(source)
             .map_or("", |source| &source.text)
+    }
+}
+
+/// What stands in brackets, between commas.
+fn elements(subscript: &ExprSubscript) -> &[Expr] {
+    match subscript.slice.as_ref() {
+        Expr::Tuple(tuple) => tuple.elts.as_slice(),
+        single => std::slice::from_ref(single),
     }
 }
 

@@ -10,7 +10,7 @@ use super::name::Meaning;
 use super::{Binding, Lowering, Reported};
 use crate::definition::Value;
 use crate::keyword::Keyword;
-use crate::{constant, rule};
+use crate::{constant, rule, suggest};
 
 /// What an annotation says of a temporary.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,15 +69,25 @@ impl Lowering<'_> {
             },
             Expr::StringLiteral(string) => {
                 let name = string.value.to_str();
-                match self
-                    .definition
-                    .dtypes
-                    .get(name)
-                    .copied()
-                    .or_else(|| DType::from_name(name))
-                {
+                match self.definition.dtypes.get(name).copied().or_else(
+                    || match Keyword::from_name(name)? {
+                        Keyword::Type(dtype) => Some(dtype),
+                        _ => None,
+                    },
+                ) {
                     Some(dtype) => Ok(dtype.into()),
-                    None => unknown(self),
+                    None => {
+                        let known = self.definition.dtypes.keys().map(String::as_str);
+                        match suggest::closest(name, known.chain(Keyword::suggestions())) {
+                            Some(close) => {
+                                let diagnostic = rule::ANNOTATION
+                                    .at(span, "this is no type of a temporary")
+                                    .with_help(format!("did you mean `{close}`?"));
+                                Err(self.report(diagnostic))
+                            }
+                            None => unknown(self),
+                        }
+                    }
                 }
             }
             Expr::Subscript(subscript) => {
@@ -165,14 +175,16 @@ impl Lowering<'_> {
                 let parts = Parts::of(subscript);
                 if parts.absolute {
                     let name = self.text_of(parts.base);
+                    let table = match self.subscripted(&parts)? {
+                        Binding::Field(id) => self.stencil.field(id).axes.is_empty(),
+                        _ => false,
+                    };
+                    let help = match table {
+                        true => "a table cannot be assigned".to_string(),
+                        false => format!("write `{name}[0, 0, 0][…] = …`"),
+                    };
                     return Err(
-                        self.report(
-                            rule::TARGET
-                                .at(span, "`.A` is read only")
-                                .with_help(format!(
-                                    "write `{name}[0, 0, 0][…] = …`; a table cannot be assigned"
-                                )),
-                        ),
+                        self.report(rule::TARGET.at(span, "`.A` is read only").with_help(help))
                     );
                 }
                 let place = match self.subscripted(&parts)? {
@@ -191,6 +203,7 @@ impl Lowering<'_> {
                 };
                 let (mut offset, mut level) = (Offset::ZERO, None);
                 if let Some(subscript) = parts.offset {
+                    self.index_in_place(place, subscript)?;
                     (offset, level) = self.offset(self.stencil.target_axes(place), subscript)?;
                     self.no_write_offset(offset, self.span(subscript.slice.as_ref()))?;
                 }

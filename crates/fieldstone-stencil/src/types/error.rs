@@ -53,7 +53,13 @@ pub(super) fn misfit(
         Misfit::Bitwise => (
             BITWISE_OPERANDS,
             format!("`{op}` needs integers or booleans"),
-            "convert the real number, as in `int(x)`",
+            match op {
+                "^" => "a power is written `x ** 2`; the bits of a real number are not at hand",
+                "&" | "|" => {
+                    "conditions are joined by `and` and `or`, or in brackets, as in `(a > 0) & (b > 0)`: `&` and `|` go before `>`"
+                }
+                _ => "convert the real number, as in `int(x)`",
+            },
         ),
         Misfit::NoCommonInteger => (
             BITWISE_OPERANDS,

@@ -19,22 +19,33 @@ use crate::source::Span;
 
 impl Types {
     /// The typed form of an expression; with a stack of its own, for resolving needs much of it.
-    pub(super) fn expr(&self, expr: Expr) -> Result<Typed, Box<Diagnostic>> {
+    pub(super) fn expr(&self, expr: Expr) -> Result<Typed, Vec<Diagnostic>> {
         let mut todo = vec![Step::Resolve(expr)];
-        let mut done: Vec<Typed> = Vec::new();
+        // Nothing stands for what has an error in it.
+        let mut done: Vec<Option<Typed>> = Vec::new();
+        let mut errors = Vec::new();
         while let Some(step) = todo.pop() {
             match step {
                 Step::Resolve(expr) => match self.leaf(&expr) {
-                    Some(leaf) => done.push(leaf),
+                    Some(leaf) => done.push(Some(leaf)),
                     None => open(expr, &mut todo),
                 },
                 Step::Build(operation, operands, span) => {
-                    let operands = done.split_off(done.len() - operands);
-                    done.push(self.build(operation, operands, span)?);
+                    let operands: Option<Vec<Typed>> =
+                        done.split_off(done.len() - operands).into_iter().collect();
+                    let built = operands.map(|operands| self.build(operation, operands, span));
+                    done.push(match built {
+                        None => None,
+                        Some(Ok(value)) => Some(value),
+                        Some(Err(error)) => {
+                            errors.push(*error);
+                            None
+                        }
+                    });
                 }
             }
         }
-        Ok(done.remove(0))
+        done.pop().flatten().ok_or(errors)
     }
 
     fn leaf(&self, expr: &Expr) -> Option<Typed> {

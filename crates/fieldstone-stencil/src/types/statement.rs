@@ -14,9 +14,9 @@ impl Types {
     }
 
     fn statement(&self, statement: Stmt, errors: &mut Vec<Diagnostic>) -> Stmt {
-        let mut checked = |result: Result<Expr, Box<Diagnostic>>, span| {
-            result.unwrap_or_else(|error| {
-                errors.push(*error);
+        let mut checked = |result: Result<Expr, Vec<Diagnostic>>, span| {
+            result.unwrap_or_else(|found| {
+                errors.extend(found);
                 Expr::untyped(ExprKind::Literal(Literal::Bool(false)), span)
             })
         };
@@ -31,7 +31,7 @@ impl Types {
                 let span = value.span;
                 let value = self
                     .expr(value)
-                    .and_then(|value| coerce(value, self.stored(target).dtype()));
+                    .and_then(|value| one(coerce(value, self.stored(target).dtype())));
                 for operand in subscript.iter_mut().flat_map(|s| &mut s.operands) {
                     let span = operand.span;
                     *operand = checked(self.index(operand.clone()), span);
@@ -76,11 +76,16 @@ impl Types {
     }
 
     /// A level or an index of a data dimension.
-    fn index(&self, expr: Expr) -> Result<Expr, Box<Diagnostic>> {
-        index(self.expr(expr)?)
+    fn index(&self, expr: Expr) -> Result<Expr, Vec<Diagnostic>> {
+        one(index(self.expr(expr)?))
     }
 
-    fn condition(&self, expr: Expr) -> Result<Expr, Box<Diagnostic>> {
-        condition(self.expr(expr)?)
+    fn condition(&self, expr: Expr) -> Result<Expr, Vec<Diagnostic>> {
+        one(condition(self.expr(expr)?))
     }
+}
+
+/// A result that has one error at most, beside those that have several.
+fn one(result: Result<Expr, Box<Diagnostic>>) -> Result<Expr, Vec<Diagnostic>> {
+    result.map_err(|error| vec![*error])
 }
