@@ -60,6 +60,21 @@ def test_every_value_survives_a_copy(backend: str) -> None:
     np.testing.assert_array_equal(copied, every)
 
 
+def doubled_where_positive(inp: Field[F16], out: Field[F16]):
+    with computation(PARALLEL), interval(...):
+        if inp > 0.0:
+            rough: Field[F16] = inp * 2.0
+        out = rough  # fieldstone: ignore[FS0423]
+
+
+@pytest.mark.parametrize("backend", BACKENDS[1:])
+def test_what_is_not_assigned_is_zero(backend: str) -> None:
+    inp = np.random.default_rng(7).uniform(-1.0, 1.0, (21, 9, 6)).astype(F16)
+    out = np.ones_like(inp)
+    gtscript.stencil(backend, doubled_where_positive)(inp, out)
+    np.testing.assert_array_equal(out, np.where(inp > 0, 2 * inp, F16(0)))
+
+
 def test_a_number_is_no_float16() -> None:
     def scale(out: Field[F16], factor: F16):
         with computation(PARALLEL), interval(...):

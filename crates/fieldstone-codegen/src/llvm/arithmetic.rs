@@ -26,6 +26,8 @@ impl Arithmetic<'_> {
             (Literal::Int(value), DType::Bool) => (value != 0).to_string(),
             (Literal::Int(value), DType::Float32) => types::real(dtype, f64::from(value as f32)),
             (Literal::Int(value), DType::Float64) => types::real(dtype, value as f64),
+            // What was not assigned: half precision has no other constants.
+            (Literal::Int(0), DType::Float16) => "0xH0000".to_string(),
             (Literal::Int(value), _) => value.to_string(),
             (Literal::Float(value), DType::Bool) => (value != 0.0).to_string(),
             (Literal::Float(value), _) if dtype.is_float() => types::real(dtype, value),
