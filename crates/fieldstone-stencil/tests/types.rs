@@ -173,6 +173,26 @@ fn a_precision_that_is_no_type_is_an_error() {
 }
 
 #[test]
+fn a_literal_that_its_precision_cannot_hold_is_an_error_unless_it_becomes_another_type() {
+    let precision = Precision {
+        int: Some(8),
+        float: None,
+    };
+    let f8 = DType::Float64;
+    for (expr, expected) in [
+        ("(1 % 300)", None),
+        ("~(300)", None),
+        ("min(300, 1)", None),
+        ("-(128)", Some(DType::Int8)),
+        ("(a + 300)", Some(DType::Float64)),
+        ("int16(300)", Some(DType::Int16)),
+        ("int16(70000)", Some(DType::Int16)),
+    ] {
+        assert_eq!(type_of(expr, f8, f8, precision), expected, "{expr}");
+    }
+}
+
+#[test]
 fn sums_that_are_too_long_are_an_error_not_an_overflow() {
     use fieldstone_stencil::ir::{BinaryOp, Expr, ExprKind, StmtKind};
     for (terms, fits) in [(400, true), (401, false), (5_000, false)] {

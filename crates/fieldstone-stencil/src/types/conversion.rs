@@ -51,7 +51,7 @@ pub(super) fn unify(a: Typed, b: Typed) -> Result<(Expr, Expr, Ty), Box<Diagnost
 /// Converts a value to the type it is needed in.
 pub(super) fn coerce((expr, ty): Typed, dtype: DType) -> Result<Expr, Box<Diagnostic>> {
     if let ExprKind::Literal(Literal::Int(n)) = expr.kind
-        && ty == Ty::Weak(Weak::Int)
+        && (ty == Ty::Weak(Weak::Int) || is_too_large(n, ty))
         && dtype.is_int()
         && !fits(n, dtype)
     {
@@ -82,9 +82,18 @@ pub(super) fn cast((expr, ty): Typed, dtype: DType, span: Span) -> Expr {
     let kind = match retyped(&expr, ty, dtype) {
         Some(literal) => ExprKind::Literal(literal),
         None if expr.dtype == Some(dtype) => return expr,
+        // One that is too large for the precision of literals is converted all the same, if that is what was asked for.
+        None if matches!(expr.kind, ExprKind::Literal(Literal::Int(n)) if is_too_large(n, ty)) => {
+            ExprKind::Cast(Box::new(typed(expr.kind, Ty::Strong(DType::Int64), span)))
+        }
         None => ExprKind::Cast(Box::new(expr)),
     };
     typed(kind, Ty::Strong(dtype), span)
+}
+
+/// Whether an integer literal does not fit the precision that literals were given.
+fn is_too_large(n: i64, ty: Ty) -> bool {
+    ty.dtype().is_int() && !fits(n, ty.dtype())
 }
 
 /// The truth value of an expression: of booleans and literals.

@@ -235,6 +235,8 @@ fn unary(op: UnaryOp, (a, ty): Typed, span: Span) -> Result<Typed, Box<Diagnosti
             if ty.is_float() {
                 return Err(misfit(Misfit::Bitwise, "~", span, &[(&a, ty)]));
             }
+            let a = coerce((a, ty), ty.dtype())?;
+            return Ok((typed(ExprKind::Unary(op, Box::new(a)), ty, span), ty));
         }
     }
     Ok((typed(ExprKind::Unary(op, Box::new(a)), ty, span), ty))
