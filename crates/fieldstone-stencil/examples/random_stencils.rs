@@ -13,6 +13,6 @@ fn main() {
     };
     for seed in first..first + count {
         println!("# seed {seed}");
-        println!("{}", gtscript(&stencil(seed, &Shape::default())));
+        println!("{}", gtscript(&stencil(seed, &Shape::of_seed(seed))));
     }
 }

@@ -10,6 +10,7 @@
 //! | [`ir`], [`visit`] | the stencil itself, and walks over it |
 //! | [`types`] | types of every expression |
 //! | [`elements`] | elements of data dimensions as fields and temporaries of their own |
+//! | [`bounds`] | intervals whose bounds are known at run time |
 //! | [`branches`] | `if` statements that can run point by point |
 //! | [`verify`] | the rules that typed IR keeps |
 //! | [`analysis`] | access kinds, extents and levels |
@@ -20,6 +21,7 @@
 //! | `generate` | random stencils, for tests; behind the feature of that name |
 //! | [`schedule`] | how a program is computed |
 pub mod analysis;
+pub mod bounds;
 pub mod branches;
 pub mod carried;
 pub mod diagnostic;

@@ -1,11 +1,11 @@
 //! `with computation(…), interval(…)`.
 
+use fieldstone_stencil::bounds;
 use fieldstone_stencil::ir::{
-    self, BinaryOp, CompareOp, Computation, ExprKind, LevelIndex, Literal, Order, Section,
-    StmtKind, Subscript, Target,
+    self, BinaryOp, Computation, ExprKind, Literal, Order, Section, Target,
 };
 use fieldstone_stencil::visit::reads;
-use fieldstone_stencil::{Axis, Bound, Diagnostic, Interval, Level, Offset, Span};
+use fieldstone_stencil::{Axis, Bound, Diagnostic, Interval, Level, Span};
 use ruff_python_ast::{Expr, ExprCall, Stmt, StmtFunctionDef, StmtIf, StmtWith};
 use ruff_text_size::Ranged;
 
@@ -316,7 +316,9 @@ impl Lowering<'_> {
                 read(temp, span)
             }
         };
-        let body = body.into_iter().map(|statement| guarded(&guard, statement));
+        let body = body
+            .into_iter()
+            .map(|statement| bounds::guarded(&guard, statement));
         let body = body.collect();
         before.push(alone(order, body));
         let sections = std::mem::take(&mut computation.sections);
@@ -464,21 +466,14 @@ impl Lowering<'_> {
                 let start = self.bound(start, Bound::START);
                 let end = self.bound(end, Bound::END);
                 let (start, end) = (start?, end?);
-                let mut known = |end: End, compare: CompareOp, open: Bound| match end {
-                    End::Known(bound) => bound,
-                    End::Computed(bound) => {
-                        let inside = within(compare, bound);
-                        guard = Some(match guard.take() {
-                            None => inside,
-                            Some(other) => both(other, inside),
-                        });
-                        open
-                    }
+                let known = |end: End, open: Bound| match end {
+                    End::Known(bound) => (bound, None),
+                    End::Computed(bound) => (open, Some(bound)),
                 };
-                Interval {
-                    start: known(start, CompareOp::Ge, Bound::START),
-                    end: known(end, CompareOp::Lt, Bound::END),
-                }
+                let (start, first) = known(start, Bound::START);
+                let (end, last) = known(end, Bound::END);
+                guard = bounds::guard(first, last);
+                Interval { start, end }
             }
             _ => {
                 return Err(self.report(
@@ -593,90 +588,10 @@ impl Lowering<'_> {
     }
 }
 
-/// `K compare bound`, where a negative bound counts from the last level.
-fn within(compare: CompareOp, bound: ir::Expr) -> ir::Expr {
-    let span = bound.span;
-    let make = |kind| ir::Expr::untyped(kind, span);
-    let zero = make(ExprKind::Literal(Literal::Int(0)));
-    let negative = ExprKind::Compare(CompareOp::Lt, Box::new(bound.clone()), Box::new(zero));
-    let size = make(ExprKind::Size(Axis::K));
-    let from_end = ExprKind::Binary(BinaryOp::Add, Box::new(size), Box::new(bound.clone()));
-    let level = ExprKind::Select(
-        Box::new(make(negative)),
-        Box::new(make(from_end)),
-        Box::new(bound),
-    );
-    let here = make(ExprKind::Position(Axis::K));
-    make(ExprKind::Compare(
-        compare,
-        Box::new(here),
-        Box::new(make(level)),
-    ))
-}
-
-fn both(a: ir::Expr, b: ir::Expr) -> ir::Expr {
-    let span = a.span;
-    ir::Expr::untyped(
-        ExprKind::Binary(BinaryOp::And, Box::new(a), Box::new(b)),
-        span,
-    )
-}
-
 fn reads_any(expr: &ir::Expr) -> bool {
     let mut found = false;
     reads(expr, &mut |_| found = true);
     found
-}
-
-/// A statement of an interval whose levels show at run time. What it accesses at other levels is accessed as if these were
-/// computed: they need not exist where the interval does not reach.
-fn guarded(guard: &ir::Expr, mut statement: ir::Stmt) -> ir::Stmt {
-    let compute = |offset: &mut Offset, subscript: &mut Option<Box<Subscript>>, span: Span| {
-        let up = std::mem::take(&mut offset.0[Axis::K.index()]);
-        if up == 0 {
-            return;
-        }
-        let literal = |up: i32| ir::Expr::untyped(ExprKind::Literal(Literal::Int(up.into())), span);
-        match subscript {
-            None => *subscript = Some(super::subscript::level(literal(up))),
-            Some(subscript) if subscript.level == LevelIndex::Constant => {
-                subscript.level = LevelIndex::Offset;
-                subscript.operands.insert(0, literal(up));
-            }
-            Some(_) => offset.0[Axis::K.index()] = up,
-        }
-    };
-    let span = statement.span;
-    statement.walk_mut(&mut |statement| {
-        for expr in statement.expressions_mut() {
-            expr.walk_mut(|node| {
-                let span = node.span;
-                if let ExprKind::Access {
-                    offset, subscript, ..
-                } = &mut node.kind
-                {
-                    compute(offset, subscript, span);
-                }
-            });
-        }
-        if let StmtKind::Assign {
-            offset,
-            subscript,
-            target_span,
-            ..
-        } = &mut statement.kind
-        {
-            compute(offset, subscript, *target_span);
-        }
-    });
-    ir::Stmt {
-        kind: StmtKind::If {
-            condition: guard.clone(),
-            then: vec![statement],
-            orelse: Vec::new(),
-        },
-        span,
-    }
 }
 
 /// A bound as a reader says it.

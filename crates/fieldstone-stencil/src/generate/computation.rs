@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{Generator, Kind, Place};
 use crate::grid::{Area, Axes, Bound, Interval, Level, Range};
-use crate::ir::{Computation, Expr, FieldId, Order, Section, Stmt, StmtKind, Target, TempId};
+use crate::ir::{Computation, FieldId, Order, Section, Stmt, StmtKind, Target, TempId};
 use crate::source::Span;
 use crate::visit::accesses;
 
@@ -13,10 +13,6 @@ fn statement(kind: StmtKind) -> Stmt {
         kind,
         span: Span::default(),
     }
-}
-
-fn assign(target: Target, value: Expr) -> Stmt {
-    Stmt::assign(target, Span::default(), value, Span::default())
 }
 
 impl Generator<'_> {
@@ -62,19 +58,7 @@ impl Generator<'_> {
         let first: Vec<TempId> = (0..self.random.below(3))
             .map(|_| self.temporary(order))
             .collect();
-        // What may be written, wherever.
-        let mut rest: Vec<Target> = (self.outputs())
-            .map(|n| Target::Field(FieldId(n)))
-            .filter(|target| order != Order::Parallel || self.axes(*target) == Axes::IJK)
-            .collect();
-        let everywhere: Vec<TempId> = self.sorted(&self.everywhere);
-        for id in everywhere {
-            let target = Target::Temp(id);
-            let allowed = order != Order::Parallel || self.axes(target) == Axes::IJK;
-            if allowed && self.random.chance(30) {
-                rest.push(target);
-            }
-        }
+        let rest = self.rest(order);
         if first.is_empty() && self.random.chance(30) {
             // Only part of the domain.
             let drop = self.random.below(intervals.len());
@@ -92,14 +76,9 @@ impl Generator<'_> {
         let sections = (intervals.into_iter())
             .map(|interval| {
                 let mut place = Place {
-                    order,
-                    interval,
-                    written: written.clone(),
-                    here: HashSet::new(),
                     carried: carried.clone(),
                     moved: moved.clone(),
-                    looped: HashSet::new(),
-                    target: None,
+                    ..Place::new(order, interval, written.clone())
                 };
                 let body = self.section(&first, &rest, &mut place);
                 Section {
@@ -117,16 +96,37 @@ impl Generator<'_> {
         }
     }
 
+    /// What a computation may write wherever it likes.
+    pub(super) fn rest(&mut self, order: Order) -> Vec<Target> {
+        let mut rest: Vec<Target> = (self.outputs())
+            .map(|n| Target::Field(FieldId(n)))
+            .filter(|target| order != Order::Parallel || self.axes(*target) == Axes::IJK)
+            .collect();
+        for id in self.sorted(&self.everywhere) {
+            let target = Target::Temp(id);
+            let allowed = order != Order::Parallel || self.axes(target) == Axes::IJK;
+            if allowed && self.random.chance(30) {
+                rest.push(target);
+            }
+        }
+        rest
+    }
+
     fn sorted(&self, set: &HashSet<TempId>) -> Vec<TempId> {
         let mut all: Vec<TempId> = set.iter().copied().collect();
         all.sort();
         all
     }
 
-    fn section(&mut self, first: &[TempId], rest: &[Target], place: &mut Place) -> Vec<Stmt> {
+    pub(super) fn section(
+        &mut self,
+        first: &[TempId],
+        rest: &[Target],
+        place: &mut Place,
+    ) -> Vec<Stmt> {
         let mut body = Vec::new();
         for id in first {
-            body.push(self.assignment(Target::Temp(*id), place));
+            body.extend(self.assignments(Target::Temp(*id), place));
             place.here.insert(*id);
         }
         let mut targets = rest.to_vec();
@@ -135,7 +135,7 @@ impl Generator<'_> {
             if self.random.chance(25) {
                 // A temporary of this section only.
                 let id = self.temporary(place.order);
-                body.push(self.assignment(Target::Temp(id), place));
+                body.extend(self.assignments(Target::Temp(id), place));
                 place.here.insert(id);
                 targets.push(Target::Temp(id));
                 // At other levels, and in other sections, it has no value.
@@ -143,7 +143,7 @@ impl Generator<'_> {
             } else if !targets.is_empty() && self.random.chance(15) {
                 body.extend(self.repeat(&targets, place));
             } else if !targets.is_empty() {
-                body.push(self.statement(&targets, place, 2));
+                body.extend(self.statement(&targets, place, 2));
             }
         }
         body
@@ -166,18 +166,10 @@ impl Generator<'_> {
         if missing.is_empty() {
             return None;
         }
-        let mut place = Place {
-            order: Order::Forward,
-            interval: Interval::FULL,
-            written: missing.iter().copied().collect(),
-            here: HashSet::new(),
-            carried: HashSet::new(),
-            moved: HashSet::new(),
-            looped: HashSet::new(),
-            target: None,
-        };
+        let written = missing.iter().copied().collect();
+        let mut place = Place::new(Order::Forward, Interval::FULL, written);
         let body = (missing.into_iter())
-            .map(|target| self.assignment(target, &mut place))
+            .flat_map(|target| self.assignments(target, &mut place))
             .collect();
         Some(Computation {
             order: Order::Forward,
@@ -192,38 +184,50 @@ impl Generator<'_> {
 
     // -- statements
 
+    /// A statement, or a few that belong together.
     pub(super) fn statement(
         &mut self,
         targets: &[Target],
         place: &mut Place,
         nesting: usize,
-    ) -> Stmt {
+    ) -> Vec<Stmt> {
         if nesting == 0 || self.random.chance(70) {
             let target = self.random.pick(targets);
+            let whole = !self.data_dims(target).is_empty() && self.random.chance(30);
+            if whole {
+                return self.assignments(target, place);
+            }
             let assignment = self.assignment(target, place);
-            return self.moved(assignment, place);
+            return vec![self.moved(assignment, place)];
         }
+        let branch = |generator: &mut Self, place: &mut Place, least: usize| -> Vec<Stmt> {
+            let mut body = Vec::new();
+            for _ in 0..least + generator.random.below(2) {
+                if place.counter.is_none() && generator.random.chance(10) {
+                    let here = place.here.clone();
+                    body.extend(generator.repeat(targets, place));
+                    // What counts its rounds has a value in this branch only.
+                    place.here = here;
+                } else {
+                    body.extend(generator.statement(targets, place, nesting - 1));
+                }
+            }
+            body
+        };
         if self.random.chance(40) {
             let area = self.area();
-            let body = (0..1 + self.random.below(2))
-                .map(|_| self.statement(targets, place, nesting - 1))
-                .collect();
-            return statement(StmtKind::Region { area, body });
+            let body = branch(self, place, 1);
+            return vec![statement(StmtKind::Region { area, body })];
         }
         place.target = None;
         let condition = self.expr(Kind::Bool, self.shape.depth, place);
-        let mut branch = |generator: &mut Self, least: usize| -> Vec<Stmt> {
-            (0..least + generator.random.below(2))
-                .map(|_| generator.statement(targets, place, nesting - 1))
-                .collect()
-        };
-        let then = branch(self, 1);
-        let orelse = branch(self, 0);
-        statement(StmtKind::If {
+        let then = branch(self, place, 1);
+        let orelse = branch(self, place, 0);
+        vec![statement(StmtKind::If {
             condition,
             then,
             orelse,
-        })
+        })]
     }
 
     /// A part of the plane: at an edge, in a corner, inside, or a little outside.
@@ -252,18 +256,5 @@ impl Generator<'_> {
             };
             Range { start, end }
         }))
-    }
-
-    fn assignment(&mut self, target: Target, place: &mut Place) -> Stmt {
-        place.target = Some(target);
-        let kind = self.kind(target);
-        // What is assigned may be of a lesser kind.
-        let kind = match kind {
-            Kind::Real if self.random.chance(10) => Kind::Int,
-            kind => kind,
-        };
-        let value = self.expr(kind, self.shape.depth, place);
-        place.target = None;
-        assign(target, value)
     }
 }

@@ -28,12 +28,23 @@ fn call(builtin: Builtin, operands: Vec<Expr>) -> Expr {
     untyped(ExprKind::Call(builtin, operands))
 }
 
-fn cast(dtype: DType, a: Expr) -> Expr {
+pub(super) fn cast(dtype: DType, a: Expr) -> Expr {
     Expr {
         kind: ExprKind::Cast(Box::new(a)),
         dtype: Some(dtype),
         span: Span::default(),
     }
+}
+
+fn is_constant(expr: &Expr) -> bool {
+    let mut found = true;
+    expr.walk(|node| {
+        found &= !matches!(
+            node.kind,
+            ExprKind::Access { .. } | ExprKind::Scalar(_) | ExprKind::Position(_)
+        );
+    });
+    found
 }
 
 impl Generator<'_> {
@@ -46,7 +57,14 @@ impl Generator<'_> {
         let depth = depth - 1;
         match kind {
             Kind::Bool => self.boolean(depth, place),
-            Kind::Int => self.integer(depth, place),
+            Kind::Int => {
+                let value = self.integer(depth, place);
+                // Numbers that are computed from nothing else may fit none of the types around them.
+                match is_constant(&value) {
+                    true => self.literal(kind),
+                    false => value,
+                }
+            }
             Kind::Real => self.number(depth, place),
         }
     }
@@ -238,7 +256,7 @@ impl Generator<'_> {
                 return read;
             }
             if let Some(offset) = self.offset(target, place) {
-                return untyped(ExprKind::read(target, offset));
+                return self.read(target, offset, None, place);
             }
         }
         self.literal(kind)

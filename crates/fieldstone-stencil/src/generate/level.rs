@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use super::expression::{binary, int, untyped};
-use super::{Generator, Kind, Place};
+use super::expression::{binary, cast, int, untyped};
+use super::{Generator, Kind, Levels, Place};
 use crate::dtype::DType;
 use crate::grid::{Axis, Offset};
 use crate::ir::{
-    BinaryOp, CompareOp, Expr, ExprKind, LevelIndex, Order, Stmt, StmtKind, Subscript, Target,
-    TempId, Temporary,
+    BinaryOp, CompareOp, Expr, ExprKind, LevelIndex, Order, Stmt, StmtKind, Target, TempId,
+    Temporary,
 };
 use crate::source::Span;
 
@@ -24,8 +24,18 @@ impl Generator<'_> {
     /// A number from 0 to below `count`.
     fn below(&mut self, count: i64, place: &Place) -> Expr {
         let depth = self.random.below(2);
-        let value = self.expr(Kind::Int, depth, place);
-        binary(BinaryOp::Mod, value, int(count))
+        let place = Place {
+            whole: None,
+            ..place.clone()
+        };
+        let value = self.expr(Kind::Int, depth, &place);
+        let below = binary(BinaryOp::Mod, value, int(count));
+        let unsigned = |dtype: &DType| dtype.is_int() && !dtype.is_signed();
+        // What is subtracted from it may be more.
+        match self.shape.dtypes.iter().any(unsigned) {
+            true => cast(DType::Int64, below),
+            false => below,
+        }
     }
 
     /// A read at a level that is computed, where the target has a value at every level and no level waits for another.
@@ -61,15 +71,7 @@ impl Generator<'_> {
                 binary(BinaryOp::Sub, level, self.position()),
             ),
         };
-        let subscript = Subscript {
-            level,
-            operands: vec![operand],
-        };
-        Some(untyped(ExprKind::Access {
-            target,
-            offset,
-            subscript: Some(Box::new(subscript)),
-        }))
+        Some(self.read(target, offset, Some((level, operand)), place))
     }
 
     /// Moves an assignment of a vertical loop to another level, where it may.
@@ -83,15 +85,22 @@ impl Generator<'_> {
             && place.moved.contains(target)
             && self.random.chance(35)
         {
-            if self.random.chance(60) {
-                offset.0[2] = self.shift();
-            } else {
-                let level = self.below(LEVELS, place);
-                *subscript = Some(Box::new(Subscript {
-                    level: LevelIndex::Offset,
-                    operands: vec![binary(BinaryOp::Sub, level, int(LEVELS / 2))],
-                }));
+            let is_field = matches!(target, Target::Field(_));
+            let shift = self.shift();
+            let inside = place.levels == Levels::Known && self.stays_inside(place.interval, shift);
+            if (is_field || inside) && self.random.chance(60) {
+                offset.0[2] = shift;
+                return stmt;
             }
+            // Fields have a halo along K, temporaries have none.
+            let from = match is_field {
+                true => int(LEVELS / 2),
+                false => self.position(),
+            };
+            let level = binary(BinaryOp::Sub, self.below(LEVELS, place), from);
+            let all = subscript.get_or_insert_default();
+            all.level = LevelIndex::Offset;
+            all.operands.insert(0, level);
         }
         stmt
     }
@@ -115,6 +124,7 @@ impl Generator<'_> {
             .collect();
         let outer = std::mem::replace(&mut place.looped, some.iter().copied().collect());
         place.looped.insert(count);
+        place.counter = Some(count);
         let read = || untyped(ExprKind::read(count, Offset::ZERO));
         let rounds = 1 + self.random.below(4) as i64;
         let more = ExprKind::Compare(CompareOp::Lt, Box::new(read()), Box::new(int(rounds)));
@@ -128,11 +138,12 @@ impl Generator<'_> {
             false => untyped(more),
         };
         let mut body: Vec<Stmt> = (0..1 + self.random.below(2))
-            .map(|_| self.statement(&some, place, 1))
+            .flat_map(|_| self.statement(&some, place, 1))
             .collect();
         let next = binary(BinaryOp::Add, read(), int(1));
         body.push(Stmt::assign(count, Span::default(), next, Span::default()));
         place.looped = outer;
+        place.counter = None;
         let repeat = Stmt {
             kind: StmtKind::While { condition, body },
             span: Span::default(),
@@ -140,13 +151,12 @@ impl Generator<'_> {
         [begin, repeat]
     }
 
-    /// Outputs that a vertical loop may write at other levels.
+    /// What a vertical loop may write at other levels.
     pub(super) fn may_move(&mut self, order: Order, rest: &[Target]) -> HashSet<Target> {
         let mut found = HashSet::new();
         for target in rest {
-            let is_field = matches!(target, Target::Field(_));
             let has_levels = self.axes(*target).contains(Axis::K);
-            if order != Order::Parallel && is_field && has_levels && self.random.chance(30) {
+            if order != Order::Parallel && has_levels && self.random.chance(30) {
                 found.insert(*target);
             }
         }

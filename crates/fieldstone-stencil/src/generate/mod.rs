@@ -4,15 +4,21 @@
 //! machine. Stencils pass [`Program::new`](crate::Program::new) and can be written as gtscript with
 //! [`text::gtscript`](crate::text::gtscript()):
 //!
-//! - fields of several types, lower-dimensional ones too; the first ones are only read, the last ones written;
-//! - PARALLEL, FORWARD and BACKWARD, with one to three intervals; values carried from level to level;
-//! - offsets along all axes, `if` and conditional expressions, temporaries with and without annotation;
+//! - fields of several types, lower-dimensional ones and tables too; the first ones are only read, the last ones written;
+//! - data dimensions: vectors and matrices read and written element by element, at indices that are known or computed, and
+//!   as a whole;
+//! - PARALLEL, FORWARD and BACKWARD, with one to three intervals, or one whose bounds the call gives; values carried from
+//!   level to level;
+//! - offsets along all axes, levels that are computed, writes to other levels; regions;
+//! - `if`, `while` and conditional expressions, temporaries with and without annotation, over all axes or over IJ;
 //! - temporaries are assigned at every point at which they are read, so no backend's choice of a default shows.
 //!
 //! Values stay tame for inputs of the order of 1: divisors are at least 1 in magnitude, reals are not converted to integers.
 //! With [`Shape::exact`] only functions are used whose every bit IEEE 754 prescribes, so that NumPy must agree too.
 
+mod bounded;
 mod computation;
+mod data;
 mod expression;
 mod level;
 mod offset;
@@ -76,6 +82,47 @@ impl Default for Shape {
     }
 }
 
+impl Shape {
+    /// The shape that goes with a seed: the usual one, or one with other types, sizes or distances.
+    pub fn of_seed(seed: u64) -> Shape {
+        let usual = Shape::default();
+        match seed % 8 {
+            // In single precision, as models run.
+            1 => Shape {
+                dtypes: vec![DType::Float32, DType::Float32, DType::Int32, DType::Bool],
+                ..usual
+            },
+            // Many short statements.
+            3 => Shape {
+                computations: 5,
+                statements: 7,
+                depth: 2,
+                ..usual
+            },
+            // Few fields, and long ways between points.
+            5 => Shape {
+                inputs: 2,
+                outputs: 3,
+                reach: 3,
+                ..usual
+            },
+            // Numbers of few bits.
+            7 => Shape {
+                dtypes: vec![
+                    DType::Float32,
+                    DType::Float64,
+                    DType::Int8,
+                    DType::Int16,
+                    DType::UInt8,
+                    DType::UInt32,
+                ],
+                ..usual
+            },
+            _ => usual,
+        }
+    }
+}
+
 /// The stencil of a seed.
 ///
 /// # Panics
@@ -118,6 +165,8 @@ struct Generator<'a> {
     random: &'a mut Random,
     shape: &'a Shape,
     fields: Vec<Field>,
+    /// Fields that are only read.
+    inputs: usize,
     scalars: Vec<Scalar>,
     temporaries: Vec<Temporary>,
     /// Per temporary.
@@ -126,11 +175,23 @@ struct Generator<'a> {
     everywhere: HashSet<TempId>,
 }
 
+/// Which levels an interval has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Levels {
+    /// Those that its text says.
+    Known,
+    /// Those that a number of the call says.
+    Computed,
+    /// Those that a field says, others in each column.
+    PerColumn,
+}
+
 /// Where an expression stands.
 #[derive(Clone, Debug)]
 struct Place {
     order: Order,
     interval: Interval,
+    levels: Levels,
     /// What the computation writes.
     written: HashSet<Target>,
     /// Temporaries that have a value at this level.
@@ -143,6 +204,32 @@ struct Place {
     looped: HashSet<Target>,
     /// The target of the statement.
     target: Option<Target>,
+    /// Counts the rounds of the loop around.
+    counter: Option<Target>,
+    /// Data dimensions of which all elements are computed in the same way.
+    whole: Option<Vec<u32>>,
+    /// Inside of an index.
+    index: bool,
+}
+
+impl Place {
+    /// At the levels of an interval, with nothing assigned before.
+    fn new(order: Order, interval: Interval, written: HashSet<Target>) -> Place {
+        Place {
+            order,
+            interval,
+            levels: Levels::Known,
+            written,
+            here: HashSet::new(),
+            carried: HashSet::new(),
+            moved: HashSet::new(),
+            looped: HashSet::new(),
+            target: None,
+            counter: None,
+            whole: None,
+            index: false,
+        }
+    }
 }
 
 impl<'a> Generator<'a> {
@@ -151,6 +238,7 @@ impl<'a> Generator<'a> {
             random,
             shape,
             fields: Vec::new(),
+            inputs: 0,
             scalars: Vec::new(),
             temporaries: Vec::new(),
             kinds: Vec::new(),
@@ -161,7 +249,15 @@ impl<'a> Generator<'a> {
     fn stencil(mut self, seed: u64) -> Stencil {
         self.parameters();
         let count = 1 + self.random.below(self.shape.computations.max(1));
-        let mut computations: Vec<Computation> = (0..count).map(|_| self.computation()).collect();
+        let mut computations: Vec<Computation> = Vec::new();
+        for _ in 0..count {
+            let bounded = match self.random.chance(15) {
+                true => self.bounded(),
+                false => None,
+            };
+            let next = bounded.unwrap_or_else(|| self.computation());
+            computations.push(next);
+        }
         computations.extend(self.missing_outputs(&computations));
         let fields = (0..self.fields.len() as u32).map(|n| Param::Field(FieldId(n)));
         let scalars = (0..self.scalars.len() as u32).map(|n| Param::Scalar(ScalarId(n)));
@@ -183,25 +279,50 @@ impl<'a> Generator<'a> {
             Axes([true, false, false]),
             Axes([false, true, false]),
         ];
+        let dtypes = self.shape.dtypes.clone();
         for n in 0..self.shape.inputs {
             // The first is three-dimensional, so that there is a domain to speak of.
-            let axes = if n > 0 && self.random.chance(30) {
-                self.random.pick(&LOWER)
-            } else {
-                Axes::IJK
+            let axes = match n {
+                0 => Axes::IJK,
+                _ if self.random.chance(12) => Axes([false; 3]),
+                _ if self.random.chance(30) => self.random.pick(&LOWER),
+                _ => Axes::IJK,
             };
-            self.field(format!("in{n}"), axes);
+            let data_dims = match n {
+                0 => Vec::new(),
+                _ => self.data_dims_along(axes),
+            };
+            let dtype = self.random.pick(&dtypes);
+            self.field(format!("in{n}"), axes, dtype, data_dims);
         }
+        if self.random.chance(20) {
+            // Where columns begin or end.
+            let axes = self.random.pick(&[LOWER[0], LOWER[0], LOWER[2], LOWER[3]]);
+            let dtype = self.random.pick(&[DType::Int32, DType::Int64]);
+            self.field("depth".to_string(), axes, dtype, Vec::new());
+        }
+        self.inputs = self.fields.len();
         for n in 0..self.shape.outputs {
             let axes = if n > 0 && self.random.chance(20) {
                 LOWER[0]
             } else {
                 Axes::IJK
             };
-            self.field(format!("out{n}"), axes);
+            let data_dims = self.data_dims_along(axes);
+            let dtype = self.random.pick(&dtypes);
+            self.field(format!("out{n}"), axes, dtype, data_dims);
         }
-        for n in 0..self.shape.scalars {
-            let dtype = self.random.pick(&self.shape.dtypes);
+        let mut scalars: Vec<DType> = (0..self.shape.scalars)
+            .map(|_| match self.random.pick(&dtypes) {
+                // Names of other types stand for no type outside of a field.
+                dtype if dtype.is_int() => self.random.pick(&[DType::Int32, DType::Int64]),
+                dtype => dtype,
+            })
+            .collect();
+        if self.random.chance(40) {
+            scalars.push(self.random.pick(&[DType::Int32, DType::Int64]));
+        }
+        for (n, dtype) in scalars.into_iter().enumerate() {
             self.scalars.push(Scalar {
                 name: format!("s{n}"),
                 dtype,
@@ -210,13 +331,17 @@ impl<'a> Generator<'a> {
         }
     }
 
-    fn field(&mut self, name: String, axes: Axes) {
-        let dtype = self.random.pick(&self.shape.dtypes);
+    fn field(&mut self, name: String, axes: Axes, dtype: DType, data_dims: Vec<u32>) {
+        // Half precision is one of memory only.
+        let dtype = match dtype {
+            DType::Float32 if self.random.chance(10) => DType::Float16,
+            other => other,
+        };
         self.fields.push(Field {
             name,
             dtype,
             axes,
-            data_dims: Vec::new(),
+            data_dims,
             span: Span::default(),
         });
     }
@@ -233,23 +358,28 @@ impl<'a> Generator<'a> {
             Kind::Bool => DType::Bool,
         };
         let planar = order != Order::Parallel && self.random.chance(30);
-        // Axes are written with a type only.
-        let annotated = planar || self.random.chance(25);
-        let mut temporary = Temporary::at_every_point(
-            format!("t{}", id.0),
-            annotated.then_some(annotation),
-            Span::default(),
-        );
-        if planar {
-            temporary.axes = Axes([true, true, false]);
-        }
-        self.temporaries.push(temporary);
+        let axes = match planar {
+            true => Axes([true, true, false]),
+            false => Axes::IJK,
+        };
+        let data_dims = self.data_dims_along(axes);
+        // Axes and sizes are written with a type only.
+        let annotated = planar || !data_dims.is_empty() || self.random.chance(25);
+        self.temporaries.push(Temporary {
+            axes,
+            data_dims,
+            ..Temporary::at_every_point(
+                format!("t{}", id.0),
+                annotated.then_some(annotation),
+                Span::default(),
+            )
+        });
         self.kinds.push(kind);
         id
     }
 
     fn outputs(&self) -> std::ops::Range<u32> {
-        self.shape.inputs as u32..self.fields.len() as u32
+        self.inputs as u32..self.fields.len() as u32
     }
 
     fn kind(&self, target: Target) -> Kind {
@@ -263,6 +393,13 @@ impl<'a> Generator<'a> {
         match target {
             Target::Field(id) => self.fields[id.0 as usize].axes,
             Target::Temp(id) => self.temporaries[id.0 as usize].axes,
+        }
+    }
+
+    fn data_dims(&self, target: Target) -> &[u32] {
+        match target {
+            Target::Field(id) => &self.fields[id.0 as usize].data_dims,
+            Target::Temp(id) => &self.temporaries[id.0 as usize].data_dims,
         }
     }
 }

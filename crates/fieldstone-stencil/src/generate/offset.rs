@@ -1,6 +1,6 @@
 //! Where random reads may reach.
 
-use super::{Generator, Place};
+use super::{Generator, Levels, Place};
 use crate::grid::{Axis, Interval, Level, Offset};
 use crate::ir::{Order, Target};
 
@@ -21,7 +21,10 @@ impl Generator<'_> {
         // Of what a vertical loop writes, it reads the own column; else the extent could grow with the levels.
         let may_move = !ours
             || (place.order == Order::Parallel && place.target != Some(target))
-            || (place.order != Order::Parallel && behind < 0);
+            || (place.order != Order::Parallel && behind < 0 && place.levels == Levels::Known);
+        // Where other columns have other levels, only what is complete has a value beside.
+        let incomplete = matches!(target, Target::Temp(id) if !self.everywhere.contains(&id));
+        let may_move = may_move && !(incomplete && place.levels == Levels::PerColumn);
         let may_move = may_move && !place.moved.contains(&target);
         let mut offset = [0, 0, vertical];
         for axis in [Axis::I, Axis::J] {
@@ -56,7 +59,8 @@ impl Generator<'_> {
             Order::Forward => -wanted,
             Order::Backward => wanted,
         };
-        let inside = self.stays_inside(place.interval, wanted);
+        // At levels that are not known, another level of a temporary may be none of the domain.
+        let inside = place.levels == Levels::Known && self.stays_inside(place.interval, wanted);
         match target {
             // Inputs have a halo along K; what is written has values of other kinds there, which is fine.
             Target::Field(_) if !ours || place.order != Order::Parallel => Some(wanted),
@@ -82,7 +86,7 @@ impl Generator<'_> {
     }
 
     /// Whether levels of an interval, moved by so many, are levels of every domain that is not lower than four.
-    fn stays_inside(&self, interval: Interval, moved: i32) -> bool {
+    pub(super) fn stays_inside(&self, interval: Interval, moved: i32) -> bool {
         let first = match interval.start.level {
             Level::Start => interval.start.offset + moved >= 0,
             Level::End => moved >= -2,

@@ -4,17 +4,20 @@ use std::collections::HashSet;
 use std::fmt::Write;
 
 use super::piece::Piece;
+use super::whole;
+use crate::bounds::{Bounds, of_guard};
 use crate::dtype::DType;
 use crate::grid::{Axes, Axis, Bound, Interval, Level, Offset, Range};
 use crate::ir::{
-    Expr, ExprKind, LevelIndex, Literal, Order, Param, Stencil, Stmt, StmtKind, Subscript, Target,
-    TempId, UnaryOp,
+    Expr, ExprKind, LevelIndex, Literal, Order, Param, Section, Stencil, Stmt, StmtKind, Subscript,
+    Target, TempId, UnaryOp,
 };
+use crate::visit::is_partial;
 
 /// The definition of an untyped stencil in gtscript, one `def` without decorator or imports.
 ///
 /// Types are written as strings, as in `Field[IJ, "float32"]`, scalars' too; a temporary's annotation stands at its first
-/// assignment. Types of literals and of expressions other than conversions are not written: they are to be resolved anew.
+/// assignment, or before it. Types of literals and of expressions other than conversions are not written: they are to be resolved anew.
 /// Names that Python does not take are changed.
 pub fn gtscript(stencil: &Stencil) -> String {
     let mut writer = Writer {
@@ -85,6 +88,25 @@ impl Writer<'_> {
             };
             self.line(1, &format!("with computation({order}):"));
             for section in &computation.sections {
+                self.section(section);
+            }
+        }
+    }
+
+    fn section(&mut self, section: &Section) {
+        let Interval { start, end } = section.interval;
+        match guarded_body(&section.body) {
+            Some((bounds, body)) => {
+                let start = bounds
+                    .start
+                    .map_or(print_bound(start), |bound| self.expr(bound));
+                let end = bounds
+                    .end
+                    .map_or(print_bound(end), |bound| self.expr(bound));
+                self.line(2, &format!("with interval({start}, {end}):"));
+                self.block(3, &body);
+            }
+            None => {
                 self.line(2, &format!("with {}:", interval(section.interval)));
                 self.block(3, &section.body);
             }
@@ -95,42 +117,59 @@ impl Writer<'_> {
         if body.is_empty() {
             self.line(depth, "pass");
         }
-        for stmt in body {
-            match &stmt.kind {
-                StmtKind::Assign {
-                    target,
-                    offset,
-                    subscript,
-                    value,
-                    ..
-                } => {
-                    let annotation = self.annotation(*target);
-                    let place = self.place(*target, *offset, subscript.as_deref());
-                    let value = self.expr(value);
-                    self.line(depth, &format!("{place}{annotation} = {value}"));
+        let mut rest = body;
+        while let Some(stmt) = rest.first() {
+            if let Some((whole, count)) = whole::assignment(self.stencil, rest) {
+                rest = &rest[count..];
+                self.statement(depth, &whole);
+                continue;
+            }
+            rest = &rest[1..];
+            self.statement(depth, stmt);
+        }
+    }
+
+    fn statement(&mut self, depth: usize, stmt: &Stmt) {
+        match &stmt.kind {
+            StmtKind::Assign {
+                target,
+                offset,
+                subscript,
+                value,
+                ..
+            } => {
+                let mut annotation = self.annotation(*target);
+                if !annotation.is_empty() && is_partial(subscript.as_deref()) {
+                    // Only whole names take an annotation.
+                    let name = self.name(*target).to_string();
+                    self.line(depth, &format!("{name}{annotation} = 0"));
+                    annotation.clear();
                 }
-                StmtKind::While { condition, body } => {
-                    let condition = self.expr(condition);
-                    self.line(depth, &format!("while {condition}:"));
-                    self.block(depth + 1, body);
-                }
-                StmtKind::Region { area, body } => {
-                    let [i, j] = [Axis::I, Axis::J].map(|axis| range(axis, area.0[axis.index()]));
-                    self.line(depth, &format!("with horizontal(region[{i}, {j}]):"));
-                    self.block(depth + 1, body);
-                }
-                StmtKind::If {
-                    condition,
-                    then,
-                    orelse,
-                } => {
-                    let condition = self.expr(condition);
-                    self.line(depth, &format!("if {condition}:"));
-                    self.block(depth + 1, then);
-                    if !orelse.is_empty() {
-                        self.line(depth, "else:");
-                        self.block(depth + 1, orelse);
-                    }
+                let place = self.place(*target, *offset, subscript.as_deref());
+                let value = self.expr(value);
+                self.line(depth, &format!("{place}{annotation} = {value}"));
+            }
+            StmtKind::While { condition, body } => {
+                let condition = self.expr(condition);
+                self.line(depth, &format!("while {condition}:"));
+                self.block(depth + 1, body);
+            }
+            StmtKind::Region { area, body } => {
+                let [i, j] = [Axis::I, Axis::J].map(|axis| range(axis, area.0[axis.index()]));
+                self.line(depth, &format!("with horizontal(region[{i}, {j}]):"));
+                self.block(depth + 1, body);
+            }
+            StmtKind::If {
+                condition,
+                then,
+                orelse,
+            } => {
+                let condition = self.expr(condition);
+                self.line(depth, &format!("if {condition}:"));
+                self.block(depth + 1, then);
+                if !orelse.is_empty() {
+                    self.line(depth, "else:");
+                    self.block(depth + 1, orelse);
                 }
             }
         }
@@ -273,15 +312,39 @@ fn interval(interval: Interval) -> String {
     if interval == Interval::FULL {
         return "interval(...)".to_string();
     }
-    let print = |bound: Bound| match (bound.level, bound.offset) {
+    let (start, end) = (print_bound(interval.start), print_bound(interval.end));
+    format!("interval({start}, {end})")
+}
+
+fn print_bound(bound: Bound) -> String {
+    match (bound.level, bound.offset) {
         (Level::End, 0) => "None".to_string(),
         (_, offset) => offset.to_string(),
-    };
-    format!(
-        "interval({}, {})",
-        print(interval.start),
-        print(interval.end)
-    )
+    }
+}
+
+/// The statements of an interval whose bounds are computed, and these.
+fn guarded_body(body: &[Stmt]) -> Option<(Bounds<'_>, Vec<Stmt>)> {
+    let mut inner = Vec::new();
+    let mut guard = None;
+    for stmt in body {
+        let StmtKind::If {
+            condition,
+            then,
+            orelse,
+        } = &stmt.kind
+        else {
+            return None;
+        };
+        let ([then], []) = (then.as_slice(), orelse.as_slice()) else {
+            return None;
+        };
+        if *guard.get_or_insert(condition) != condition {
+            return None;
+        }
+        inner.push(then.clone());
+    }
+    Some((of_guard(guard?)?, inner))
 }
 
 /// Offsets along the axes a target has; nothing for the point itself.

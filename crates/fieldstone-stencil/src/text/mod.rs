@@ -54,6 +54,7 @@ mod parse;
 mod piece;
 mod print;
 mod token;
+mod whole;
 
 pub use gtscript::gtscript;
 pub use parse::parse;

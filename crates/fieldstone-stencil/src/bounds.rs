@@ -1,0 +1,142 @@
+//! Intervals whose bounds are known at run time only: as conditions on the level.
+//!
+//! ```text
+//! with interval(start, None):                 interval [0, end) {
+//!     out = inp[0, 0, 1]            becomes     if K >= start counted from its end:
+//!                                                 out = inp[0, 0, 0 + 1]
+//! ```
+
+use crate::grid::{Axis, Offset};
+use crate::ir::{
+    BinaryOp, CompareOp, Expr, ExprKind, LevelIndex, Literal, Stmt, StmtKind, Subscript,
+};
+use crate::source::Span;
+
+/// First level and the one behind the last, each only if it is computed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds<'a> {
+    /// The first level.
+    pub start: Option<&'a Expr>,
+    /// The level behind the last one.
+    pub end: Option<&'a Expr>,
+}
+
+/// `K compare bound`, where a negative bound counts from the last level.
+fn within(compare: CompareOp, bound: Expr) -> Expr {
+    let span = bound.span;
+    let make = |kind| Expr::untyped(kind, span);
+    let zero = make(ExprKind::Literal(Literal::Int(0)));
+    let negative = ExprKind::Compare(CompareOp::Lt, Box::new(bound.clone()), Box::new(zero));
+    let size = make(ExprKind::Size(Axis::K));
+    let from_end = ExprKind::Binary(BinaryOp::Add, Box::new(size), Box::new(bound.clone()));
+    let level = ExprKind::Select(
+        Box::new(make(negative)),
+        Box::new(make(from_end)),
+        Box::new(bound),
+    );
+    let here = make(ExprKind::Position(Axis::K));
+    make(ExprKind::Compare(
+        compare,
+        Box::new(here),
+        Box::new(make(level)),
+    ))
+}
+
+/// The condition under which a level lies between computed bounds; `None` where there are none.
+pub fn guard(start: Option<Expr>, end: Option<Expr>) -> Option<Expr> {
+    let start = start.map(|bound| within(CompareOp::Ge, bound));
+    let end = end.map(|bound| within(CompareOp::Lt, bound));
+    match (start, end) {
+        (Some(start), Some(end)) => {
+            let span = start.span;
+            let both = ExprKind::Binary(BinaryOp::And, Box::new(start), Box::new(end));
+            Some(Expr::untyped(both, span))
+        }
+        (one, other) => one.or(other),
+    }
+}
+
+/// The bounds that [`guard`] made a condition of.
+pub fn of_guard(condition: &Expr) -> Option<Bounds<'_>> {
+    let (mut start, mut end) = (None, None);
+    let parts = match &condition.kind {
+        ExprKind::Binary(BinaryOp::And, a, b) => vec![&**a, &**b],
+        _ => vec![condition],
+    };
+    for part in parts {
+        let ExprKind::Compare(compare, here, level) = &part.kind else {
+            return None;
+        };
+        let ExprKind::Select(_, _, bound) = &level.kind else {
+            return None;
+        };
+        if here.kind != ExprKind::Position(Axis::K) || *part != within(*compare, (**bound).clone())
+        {
+            return None;
+        }
+        match compare {
+            CompareOp::Ge if start.is_none() && end.is_none() => start = Some(&**bound),
+            CompareOp::Lt if end.is_none() => end = Some(&**bound),
+            _ => return None,
+        }
+    }
+    Some(Bounds { start, end })
+}
+
+/// A statement of an interval whose levels show at run time. What it accesses at other levels is accessed as if these were
+/// computed: they need not exist where the interval does not reach.
+pub fn guarded(guard: &Expr, mut statement: Stmt) -> Stmt {
+    let span = statement.span;
+    statement.walk_mut(&mut |statement| {
+        for expr in statement.expressions_mut() {
+            expr.walk_mut(|node| {
+                let span = node.span;
+                if let ExprKind::Access {
+                    offset, subscript, ..
+                } = &mut node.kind
+                {
+                    compute(offset, subscript, span);
+                }
+            });
+        }
+        if let StmtKind::Assign {
+            offset,
+            subscript,
+            target_span,
+            ..
+        } = &mut statement.kind
+        {
+            compute(offset, subscript, *target_span);
+        }
+    });
+    Stmt {
+        kind: StmtKind::If {
+            condition: guard.clone(),
+            then: vec![statement],
+            orelse: Vec::new(),
+        },
+        span,
+    }
+}
+
+/// Makes the level of an access one that is computed, if it is another level.
+fn compute(offset: &mut Offset, subscript: &mut Option<Box<Subscript>>, span: Span) {
+    let up = std::mem::take(&mut offset.0[Axis::K.index()]);
+    if up == 0 {
+        return;
+    }
+    let literal = Expr::untyped(ExprKind::Literal(Literal::Int(up.into())), span);
+    match subscript {
+        None => {
+            *subscript = Some(Box::new(Subscript {
+                level: LevelIndex::Offset,
+                operands: vec![literal],
+            }));
+        }
+        Some(subscript) if subscript.level == LevelIndex::Constant => {
+            subscript.level = LevelIndex::Offset;
+            subscript.operands.insert(0, literal);
+        }
+        Some(_) => offset.0[Axis::K.index()] = up,
+    }
+}
