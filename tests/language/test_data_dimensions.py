@@ -160,6 +160,26 @@ def test_an_index_is_an_external() -> None:
         gtscript.stencil("numpy", external, externals={"last": 4})
 
 
+def sized(v: Field[("real", (COUNT,))], t: GlobalTable["real", (COUNT - 1, SIZE)], out: Field["real"]):
+    from __externals__ import COUNT
+
+    with computation(PARALLEL), interval(...):
+        w: Field[("real", (COUNT + SIZE))] = 0.0
+        w[0, 0, 0][COUNT] = v[0, 0, 0][COUNT - 1]
+        out = w[0, 0, 0][COUNT] + t.A[COUNT - 2, SIZE - 1] + w[0, 0, 0][COUNT + SIZE - 1]
+
+
+@pytest.mark.parametrize("count", [2, 5])
+def test_sizes_are_externals_and_names_from_outside(way: Way, count: int) -> None:
+    v, t, out = way.array(data=(count,)), way.array("", (count - 1, 3)), way.array()
+    way.run(sized, v, t, out, externals={"COUNT": count})
+    way.close(way.inner(out), way.inner(v)[..., -1] + t[-1, -1])
+    with pytest.raises(errors.ShapeError, match=r"expected \[7\] as the stencil declares them"):
+        way.run(sized, v, t, out, externals={"COUNT": 7})
+    with pytest.raises(errors.GTScriptError, match="name `COUNT` is not defined"):
+        way.stencil(sized)
+
+
 def at(v: Field[(float, (3,))], n: Field[int], out: Field[float]):
     with computation(PARALLEL), interval(...):
         out = v[0, 0, 0][n]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fieldstone import errors, gtscript
-from fieldstone.gtscript import BACKWARD, FORWARD, IJ, PARALLEL, Field, K, computation, interval
+from fieldstone.gtscript import BACKWARD, FORWARD, IJ, IJK, PARALLEL, Field, K, computation, interval
 
 
 def carried(inp: Field["real"], out: Field["real"]):
@@ -165,3 +165,87 @@ def test_no_value_is_read_before_one_is_assigned():
 
     with pytest.raises(errors.GTScriptDefinitionError, match="`last` is read before it is assigned"):
         gtscript.stencil("numpy", early)
+
+
+def at_first(inp: Field["real"], out: Field["real"], later: Field["real"]):
+    from __externals__ import COUNT, LOW
+
+    total: Field["real"] = 2.0
+    lowest: float = -LOW
+    vector: Field[IJK, ("real", (COUNT,))] = 1
+    surface: Field[IJ, "real"] = 3.0
+    unset: Field["real"]
+    with computation(FORWARD):
+        with interval(1, -1):
+            total = total[0, 0, -1] + inp
+            vector[0, 0, 0][COUNT - 1] = inp
+        with interval(-1, None):
+            surface = inp
+    with computation(PARALLEL), interval(...):
+        unset = vector[1, 0, 0][1] + vector[0, 0, 0][0]
+        out = total + lowest * unset
+        later = total[1, 0, 0] - surface[0, -1]
+
+
+def test_temporaries_are_declared_outside_of_computations(check):
+    def reference(f):
+        real = f.out.dtype.type
+
+        def total(inp):
+            total = np.full_like(inp, 2)
+            for k in range(1, inp.shape[2] - 1):
+                total[..., k] = total[..., k - 1] + inp[..., k]
+            return total
+
+        vector = np.ones_like(f.inp)
+        vector[..., 1:-1] = f.at("inp", 1, 0, 0)[..., 1:-1]
+        f.out[...] = total(f.inp) + (-4.0 * (vector + real(1)).astype(float)).astype(real)
+        f.later[...] = total(f.at("inp", 1, 0, 0)) - f.at("inp", 0, -1, 0)[..., -1:]
+
+    check(at_first, reference, externals={"COUNT": 2, "LOW": 4.0})
+
+
+def from_a_field(inp: Field[float], out: Field[float]):
+    t: Field[float] = inp
+    with computation(PARALLEL), interval(...):
+        out = t
+
+
+def of_an_output(inp: Field[float], out: Field[float]):
+    out: Field[float] = 0.0
+    with computation(PARALLEL), interval(...):
+        out += inp
+
+
+def too_late(inp: Field[float], out: Field[float]):
+    with computation(PARALLEL), interval(...):
+        t = inp
+        out = t
+    t: Field[float] = 0.0
+
+
+def never_set(inp: Field[float], out: Field[float]):
+    t: Field[float]
+    with computation(PARALLEL), interval(...):
+        out = inp + t
+
+
+def without_type(inp: Field[float], out: Field[float]):
+    t = 0.0
+    with computation(PARALLEL), interval(...):
+        out = inp + t
+
+
+@pytest.mark.parametrize(
+    ("definition", "words"),
+    [
+        (from_a_field, "a value outside of every computation must be known at compile time"),
+        (of_an_output, "`out` is declared outside of every computation, but it is known already"),
+        (too_late, "`t` is declared outside of every computation, but it is known already"),
+        (never_set, "`t` is read before it is assigned"),
+        (without_type, "a statement stands outside of every computation"),
+    ],
+)
+def test_what_can_stand_outside_of_computations(definition, words):
+    with pytest.raises(errors.GTScriptError, match=words):
+        gtscript.stencil("numpy", definition)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import os
 from collections.abc import Mapping
@@ -94,7 +95,7 @@ def scopes(function: FunctionType) -> list[Mapping[str, Any]]:
 
 
 def evaluated_annotations(
-    function: FunctionType, namespace: Mapping[str, Any], names: Mapping[Any, Any]
+    function: FunctionType, namespace: Mapping[str, Any], externals: Mapping[str, Any], names: Mapping[Any, Any]
 ) -> dict[str, Any]:
     """Evaluate the annotations of a function.
 
@@ -104,6 +105,9 @@ def evaluated_annotations(
         Whose.
     namespace : mapping
         Names of the place where it is defined, which postponed annotations may use.
+    externals : mapping
+        Names that postponed annotations may use where Python knows no other meaning of them, as sizes of data
+        dimensions.
     names : mapping
         Names that stay as they are, because they are resolved by name later.
 
@@ -112,15 +116,15 @@ def evaluated_annotations(
     dict
         Annotations by parameter name; one that cannot be evaluated is an `Unknown`.
     """
-    local: dict[str, Any] = dict(namespace)
-    local.update(scopes(function)[0])
+    local: dict[str, Any] = {**namespace, **scopes(function)[0]}
+    outside = {**externals, **vars(builtins), **function.__globals__} if externals else function.__globals__
     result = {}
     for name, annotation in inspect.get_annotations(function).items():
         value = annotation
         # Twice: a postponed annotation may be a string that was a string already.
         for _ in range(2):
             if isinstance(value, str) and not hasattr(value, "__gtscript_name__") and value not in names:
-                value = _evaluate(value, function.__globals__, local)
+                value = _evaluate(value, outside, local)
         result[name] = value
     return result
 

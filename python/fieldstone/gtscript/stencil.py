@@ -83,7 +83,7 @@ def define(
     compiled = _core.define(
         name=(name or function.__name__).rsplit(".", 1)[-1],
         source=capture.source(function),
-        parameters=_parameters(function, namespace or {}, types),
+        parameters=_parameters(function, namespace or {}, externals or {}, types),
         scopes=capture.scopes(function),
         externals=dict(externals or {}),
         dtypes={key: value for key, value in names.items() if value is not None},
@@ -95,9 +95,9 @@ def define(
 
 
 def _parameters(
-    function: FunctionType, namespace: Mapping[str, Any], dtypes: DTypes
+    function: FunctionType, namespace: Mapping[str, Any], externals: Mapping[str, Any], dtypes: DTypes
 ) -> list[tuple[str, Kind, tuple[Any] | None, bool, Memory | None]]:
-    evaluated = capture.evaluated_annotations(function, namespace, dtypes)
+    evaluated = capture.evaluated_annotations(function, namespace, externals, dtypes)
     parameters = []
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):

@@ -6,12 +6,12 @@ use fieldstone_stencil::ir::{
 };
 use fieldstone_stencil::visit::reads;
 use fieldstone_stencil::{Axis, Bound, Diagnostic, Interval, Level, Span};
-use ruff_python_ast::{Expr, ExprCall, Stmt, StmtFunctionDef, StmtIf, StmtWith};
+use ruff_python_ast::{Expr, ExprCall, Stmt, StmtAnnAssign, StmtFunctionDef, StmtIf, StmtWith};
 use ruff_text_size::Ranged;
 
 use super::name::Meaning;
 use super::region::Placed;
-use super::{Lowering, Reported, read};
+use super::{Binding, Lowering, Reported, read};
 use crate::definition::Value;
 use crate::keyword::Keyword;
 use crate::{constant, rule, suggest};
@@ -69,6 +69,10 @@ impl Lowering<'_> {
                         self.control(chosen);
                     }
                 }
+                Stmt::AnnAssign(assign) => {
+                    // The error is recorded; the name is left as it is.
+                    let _: Result<(), Reported> = self.initial(assign);
+                }
                 other if self.declaration(other) => {}
                 other => {
                     let span = self.span(other);
@@ -79,6 +83,73 @@ impl Lowering<'_> {
                 }
             }
         }
+    }
+
+    /// The declaration of a temporary outside of every computation, which may say what it is at first at every point.
+    fn initial(&mut self, assign: &StmtAnnAssign) -> Result<(), Reported> {
+        let span = self.span(assign);
+        let Expr::Name(name) = assign.target.as_ref() else {
+            return Err(self.report(
+                rule::OUTSIDE_COMPUTATION
+                    .at(span, "a statement stands outside of every computation")
+                    .with_help(format!("{FORM} above it and indent it")),
+            ));
+        };
+        if self.frame().locals.contains_key(name.id.as_str()) {
+            return Err(self.report(
+                rule::OUTSIDE_COMPUTATION
+                    .at(
+                        span,
+                        format!(
+                            "`{}` is declared outside of every computation, but it is known already",
+                            name.id
+                        ),
+                    )
+                    .with_help("declare a temporary above the computations that use it"),
+            ));
+        }
+        if let Some(value) = &assign.value {
+            let place = self.span(value.as_ref());
+            let value = self.expression(value)?;
+            if constant::value(&value).is_none() {
+                return Err(self.report(
+                    rule::NOT_CONSTANT
+                        .at(place, "a value outside of every computation must be known at compile time")
+                        .with_help("write a number or an external; compute other values inside of `with computation(…), interval(…)`"),
+                ));
+            }
+        }
+        let mut declared = Ok(());
+        let body = self.collect(|lowering| declared = lowering.annotated(assign));
+        declared?;
+        let Some(Binding::Temp(id)) = self.frame().locals.get(name.id.as_str()) else {
+            return Err(Reported);
+        };
+        // What has no levels is assigned at one.
+        let (order, interval) = match self.stencil.temporary(*id).axes.contains(Axis::K) {
+            true => (Order::Parallel, Interval::FULL),
+            false => {
+                let end = Bound {
+                    offset: 1,
+                    ..Bound::START
+                };
+                let start = Bound::START;
+                (Order::Forward, Interval { start, end })
+            }
+        };
+        if !body.is_empty() {
+            let sections = vec![Section {
+                interval,
+                body,
+                span,
+            }];
+            self.stencil.computations.push(Computation {
+                order,
+                sections,
+                span,
+            });
+        }
+        Ok(())
     }
 
     /// Reports a statement that does not belong where it stands, or nowhere.

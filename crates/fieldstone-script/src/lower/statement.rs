@@ -241,7 +241,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn annotated(&mut self, assign: &StmtAnnAssign) -> Result<(), Reported> {
+    pub(super) fn annotated(&mut self, assign: &StmtAnnAssign) -> Result<(), Reported> {
         let span = self.span(assign);
         let ty = match self.annotation(&assign.annotation) {
             Ok(ty) => ty,

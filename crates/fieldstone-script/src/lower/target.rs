@@ -46,7 +46,20 @@ impl std::fmt::Display for Type {
 
 /// Whether a pair in an annotation is an element type and sizes, not axes and a type.
 fn is_vector(tuple: &ExprTuple) -> bool {
-    matches!(tuple.elts.as_slice(), [_, Expr::Tuple(sizes)] if !sizes.elts.iter().any(Expr::is_tuple_expr))
+    match tuple.elts.as_slice() {
+        [_, Expr::Tuple(sizes)] => !sizes.elts.iter().any(Expr::is_tuple_expr),
+        // One size is written without parentheses, too.
+        [first, _] => named_axes(first).is_none(),
+        _ => false,
+    }
+}
+
+/// The axes that a name stands for: `IJ`, `gtscript.IJ`.
+fn named_axes(expr: &Expr) -> Option<Axes> {
+    let (path, _) = crate::names::path(expr)?;
+    let name = path.rsplit('.').next()?;
+    let found = Axes(Axis::ALL.map(|axis| name.contains(&axis.to_string())));
+    (!name.is_empty() && found.to_string() == name).then_some(found)
 }
 
 impl Lowering<'_> {
@@ -116,10 +129,7 @@ impl Lowering<'_> {
     /// `IJ`, `gtscript.IJ`
     fn axes(&mut self, axes: &Expr) -> Result<Axes, Reported> {
         let span = self.span(axes.range());
-        let text = &self.text()[axes.range()];
-        let name = text.rsplit('.').next().unwrap_or(text);
-        let found = Axes(Axis::ALL.map(|axis| name.contains(&axis.to_string())));
-        if crate::names::path(axes).is_some() && !name.is_empty() && found.to_string() == name {
+        if let Some(found) = named_axes(axes) {
             return Ok(found);
         }
         Err(self.report(
