@@ -53,10 +53,11 @@ def wants_color(stream: TextIO | None, *, default: bool | None = None) -> bool:
 
 
 def _printed_by_the_interpreter() -> bool:
-    """Whether an error that nobody caught is being printed: by C code, or by its helper in `traceback`."""
+    """Whether an error that nobody caught is being printed: by C code, or by a helper of it."""
     frame = sys._getframe(1).f_back
     while frame is not None:
-        if frame.f_code.co_name == "_print_exception_bltin":
+        # In `traceback`, and in `python -m fieldstone.gt4py`.
+        if frame.f_code.co_name in ("_print_exception_bltin", "print_uncaught"):
             return True
         if frame.f_back is None:
             return False

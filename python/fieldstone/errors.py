@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any, NamedTuple
+
 from ._traceback import Diagnosed
 
 
 class FieldstoneError(Exception):
     """Base class of every exception fieldstone raises on purpose."""
+
+
+class Location(NamedTuple):
+    """A place in a file.
+
+    Attributes
+    ----------
+    line, column : int
+        From 1.
+    scope : str
+        Name of the file.
+    """
+
+    line: int
+    column: int
+    scope: str
 
 
 class GTScriptError(Diagnosed, FieldstoneError):
@@ -20,15 +39,48 @@ class GTScriptError(Diagnosed, FieldstoneError):
         ``rendered``.
     """
 
-    diagnostics: list[dict[str, object]]
+    diagnostics: list[dict[str, Any]]
 
     def __init__(self, *args: object) -> None:
         super().__init__(*args)
         self.diagnostics = []
 
+    @property
+    def message(self) -> str:
+        """The first error in one line."""
+        return str(self.diagnostics[0]["message"] if self.diagnostics else self)
+
+    @property
+    def loc(self) -> Location | None:
+        """Where the first error is, None if that is not known."""
+        if not self.diagnostics:
+            return None
+        first = self.diagnostics[0]
+        return Location(first["line"], first["column"], first["file"])
+
+
+class _OfAName:
+    """An error about something that has a name."""
+
+    message: str
+
+    @property
+    def name(self) -> str | None:
+        """What the first error is about, None if that has no name."""
+        named = re.search(r"`([\w.]+)`", self.message)
+        return named and named[1]
+
 
 class GTSyntaxError(GTScriptError):
-    """The text of a definition is wrong."""
+    """The text of a definition is wrong.
+
+    Attributes
+    ----------
+    frontend : str
+        What found it, in GT4Py's words.
+    """
+
+    frontend = "gtscript"
 
 
 class GTSpecificationError(GTScriptError):
@@ -43,11 +95,11 @@ class GTScriptSyntaxError(GTSyntaxError):
     """The text is not gtscript; base class of what else can be wrong with it, as in GT4Py."""
 
 
-class GTScriptSymbolError(GTScriptSyntaxError):
+class GTScriptSymbolError(_OfAName, GTScriptSyntaxError):
     """A name is unknown, or is used as something it is not."""
 
 
-class GTScriptDefinitionError(GTScriptSyntaxError, ValueError):
+class GTScriptDefinitionError(_OfAName, GTScriptSyntaxError, ValueError):
     """The text is gtscript but has no meaning, such as a self-assignment with a horizontal offset in PARALLEL."""
 
 

@@ -50,6 +50,8 @@ OLDER = {
     "gt4py.frontend.gtscript_frontend": "gt4py.cartesian.frontend.gtscript_frontend",
     "gt4py.stencil_object": "gt4py.cartesian.stencil_object",
     "gt4py.utils": "gt4py.cartesian.utils",
+    "gtc": "gt4py.cartesian.gtc",
+    "gtc.passes.oir_pipeline": "gt4py.cartesian.gtc.passes.oir_pipeline",
 }
 
 # What models import, by module. Names of GT4Py 1.1 that are missing here would be found by a model first.
@@ -122,7 +124,17 @@ def test_modules_have_the_names_that_models_import(module: str) -> None:
         assert missing == []
 
 
-@pytest.mark.parametrize("module", ["gt4py.next", "gt4py.eve", "gt4py.no_such_module", "gt4py.cartesian.gtc.gtir"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "gt4py.next",
+        "gt4py.eve",
+        "gt4py.no_such_module",
+        "gt4py.backend.gtc_backend",
+        "gt4py.cartesian.stencil_builder",
+        "gt4py.cartesian.gtc.gtir",
+    ],
+)
 def test_what_is_not_offered_is_an_import_error_that_names_it(module: str) -> None:
     with (
         fieldstone.gt4py.installed(),
@@ -143,6 +155,41 @@ def test_attributes_that_are_not_offered_are_named() -> None:
             _ = gt4py.cartesian.gtscript.no_such_word
         with pytest.raises(ImportError, match="no_such_word"):
             exec("from gt4py.cartesian.gtscript import no_such_word")
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("from gt4py import next", r"'gt4py\.next' \(the other language of GT4Py"),
+        ("from gt4py import eve", r"'gt4py\.eve' \(the library that GT4Py's compiler is made of\)"),
+        (
+            "from gt4py.cartesian import stencil_builder",
+            r"'gt4py\.cartesian\.stencil_builder' \(a part of GT4Py's comp",
+        ),
+        ("from gt4py.cartesian.stencil_builder import StencilBuilder", r"'gt4py\.cartesian\.stencil_builder'"),
+        ("from gt4py.cartesian.utils import attrib", r"'gt4py\.cartesian\.utils\.attrib'"),
+        ("from gt4py.cartesian.definitions import BuildOptions", r"'BuildOptions' from 'fieldstone\.gt4py\.cartesian"),
+    ],
+)
+def test_names_that_are_not_offered_are_import_errors_that_name_them(statement: str, words: str) -> None:
+    with fieldstone.gt4py.installed(), pytest.raises(ImportError, match=words):
+        exec(statement)
+
+
+def test_another_package_may_be_called_gtc(tmp_path: Path) -> None:
+    (tmp_path / "gtc.py").write_text("MINE = True\n")
+    result = python(
+        """
+        import fieldstone.gt4py
+        with fieldstone.gt4py.installed():
+            import gtc
+            assert gtc.MINE
+        import gtc as again
+        assert again is gtc
+        """,
+        PYTHONPATH=str(tmp_path),
+    )
+    assert result.returncode == 0, result.stderr
 
 
 def test_it_lasts_as_long_as_it_is_installed() -> None:
@@ -220,13 +267,54 @@ def test_a_program_runs_by_one_word_more(tmp_path: Path) -> None:
     assert "16.0 numpy" in as_module.stdout
 
 
+def test_a_program_may_be_a_line_of_the_shell() -> None:
+    code = textwrap.dedent(
+        """
+        import sys, numpy
+        from gt4py.cartesian.gtscript import *
+        @stencil("numpy")
+        def double(inp: Field[float], out: Field[float]):
+            with computation(PARALLEL), interval(...):
+                out = 2.0 * inp
+        out = numpy.zeros((2, 2, 2))
+        double(numpy.ones((2, 2, 2)), out)
+        print(out.sum(), sys.argv, __name__, "main" in globals())
+        """
+    )
+    result = python("", "-m", "fieldstone.gt4py", "-c", code, "-v")
+    assert (result.returncode, result.stdout) == (0, "16.0 ['-c', '-v'] __main__ False\n"), result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "frames", "last"),
+    [
+        ("import gt4py\n\ndef fail():\n    return 1 / 0\n\nfail()\n", 2, "ZeroDivisionError: division by zero"),
+        ("def wrong(:\n", 1, "SyntaxError: invalid syntax"),
+        ("import sys\nsys.exit('enough')\n", 0, "enough"),
+        ("raise KeyboardInterrupt\n", 1, "KeyboardInterrupt"),
+    ],
+)
+def test_a_program_that_fails_fails_as_by_itself(text: str, frames: int, last: str, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(text)
+    results = [python("", "-m", "fieldstone.gt4py", str(program))]
+    if "gt4py" not in text:
+        results.append(python("", str(program)))
+        assert (results[0].returncode, results[0].stderr) == (results[1].returncode, results[1].stderr)
+    assert results[0].stderr.splitlines()[-1] == last
+    assert results[0].stderr.count('  File "') == results[0].stderr.count(f'  File "{program}", line ') == frames
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
         ([], 2, "usage: python -m fieldstone.gt4py PROGRAM"),
         (["--help"], 0, "usage: python -m fieldstone.gt4py PROGRAM"),
         (["-m"], 2, "usage"),
+        (["-c"], 2, "usage"),
+        (["-"], 2, "usage"),
         (["no_such_file.py"], 2, "there is no file 'no_such_file.py'"),
+        (["-m", "no_such_module"], 1, "python -m fieldstone.gt4py: No module named no_such_module\n"),
     ],
 )
 def test_wrong_use_is_told(arguments: list[str], status: int, words: str) -> None:

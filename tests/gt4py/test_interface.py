@@ -22,7 +22,17 @@ with fieldstone.gt4py.installed():
     from gt4py.cartesian.frontend import exceptions
     from gt4py.cartesian.gtc.definitions import Boundary, Index, Shape
     from gt4py.cartesian.gtc.passes.oir_pipeline import DefaultPipeline
-    from gt4py.cartesian.gtscript import PARALLEL, Field, computation, interval
+    from gt4py.cartesian.gtscript import (
+        PARALLEL,
+        THIS_K,
+        Field,
+        computation,
+        external_assert,
+        f32,
+        f64,
+        i32,
+        interval,
+    )
     from gt4py.cartesian.stencil_object import FrozenStencil, StencilObject
     from gt4py.storage.cartesian import layout, layout_registry
     from gt4py.storage.cartesian import utils as storage_utils
@@ -178,6 +188,15 @@ def test_what_a_stencil_says_of_itself() -> None:
     assert stencil.__doc__ == "A documented stencil."
 
 
+def test_what_a_stencil_looks_like() -> None:
+    text = str(compiled())
+    assert text.startswith(
+        "\n<StencilObject: model.scale> [backend='gt:cpu_ifirst']\n    - I/O fields: {'inp': FieldInfo("
+    )
+    assert "- Constants: {'shift': 1.0}" in text
+    assert "out = factor * inp[-1, 0, -1] + shift" in text
+
+
 def test_all_ways_to_call() -> None:
     stencil = compiled()
     inp, expected = np.random.default_rng(0).random((5, 4, 3)), np.zeros((5, 4, 3))
@@ -213,6 +232,40 @@ def test_times() -> None:
     (aggregated,) = (value for value in info.values() if isinstance(value, dict) and "ncalls" in value)
     assert aggregated["ncalls"] == 2
     assert aggregated["total_run_time"] >= aggregated["run_time"]
+
+
+def test_times_are_collected_by_the_name_of_the_stencils_class() -> None:
+    collected: dict[str, Any] = {"__aggregate_data": True}
+    stencils, inp = [compiled(), compiled("numpy")], np.zeros((5, 4, 3))
+    for stencil in stencils:
+        stencil(inp, inp.copy(), origin=(1, 0, 0), exec_info=collected)
+    assert all(collected[type(stencil).__name__]["ncalls"] == 1 for stencil in stencils)
+
+
+def older(inp: Field[f64], out: Field[f64], *, levels: i32):
+    from __externals__ import strict
+
+    with computation(PARALLEL), interval(...):
+        external_assert(strict)
+        out = inp + f64(THIS_K) * i32(2.7) if levels > THIS_K else f32(inp)
+
+
+def test_words_that_had_other_names_once() -> None:
+    stencil = gtscript.stencil("gtc:gt:cpu_ifirst", older, externals={"strict": True})
+    inp = np.random.default_rng(0).random((3, 2, 4))
+    out = np.zeros_like(inp)
+    stencil(inp, out, levels=3)
+    np.testing.assert_array_equal(out[:, :, :3], inp[:, :, :3] + [0.0, 2.0, 4.0])
+    np.testing.assert_array_equal(out[:, :, 3], inp[:, :, 3].astype(np.float32))
+
+
+def test_what_programs_ask_annotations() -> None:
+    annotation = gtscript.Field[gtscript.IJ, (np.float32, (3, 2))]
+    assert isinstance(annotation, gtscript._FieldDescriptor)
+    assert (annotation.axes, annotation.data_dims) == (gtscript.IJ, (3, 2))
+    assert gtscript.mask_from_axes(annotation.axes) == [True, True, False]
+    assert gtscript.mask_from_axes((gtscript.K,)) == [False, False, True]
+    assert [axis.name for axis in (gtscript.I, gtscript.J, gtscript.K)] == ["I", "J", "K"]
 
 
 def test_a_stencil_of_a_stencil() -> None:
@@ -291,6 +344,12 @@ def pickled(inp: Field[float], out: Field[float]):
         ("gt:gpu", "gpu"),
         ("cuda", "gpu"),
         ("dace:gpu", "gpu"),
+        ("dace:gpu_IJK", "gpu"),
+        ("gtc:py", "debug"),
+        ("gtc:numpy", "numpy"),
+        ("gtc:gt:cpu_kfirst", "cpu_kfirst"),
+        ("gtc:dace", "cpu_ifirst"),
+        ("gtc:cuda", "gpu"),
     ],
 )
 def test_backends(name: str, here: str) -> None:
@@ -358,6 +417,22 @@ def test_errors_have_gt4pys_hierarchy() -> None:
     assert issubclass(exceptions.GTScriptValueError, exceptions.GTScriptDefinitionError)
     assert issubclass(exceptions.GTScriptAssertionError, definitions.GTSpecificationError)
     assert exceptions.GTScriptSyntaxError is importlib.import_module("fieldstone.errors").GTScriptSyntaxError
+
+
+def wrong(inp: Field[float], out: Field[float]):
+    with computation(PARALLEL), interval(...):
+        out = imp
+
+
+def test_errors_say_what_gt4pys_say() -> None:
+    with pytest.raises(exceptions.GTScriptSymbolError) as caught:
+        gtscript.stencil("numpy", wrong)
+    error = caught.value
+    assert (error.frontend, error.name, error.message) == ("gtscript", "imp", "name `imp` is not defined")
+    line = wrong.__code__.co_firstlineno + 2
+    assert (error.loc.line, error.loc.column) == (line, 15)
+    assert error.loc.scope.endswith("test_interface.py")
+    assert exceptions.GTScriptSyntaxError("text").loc is None
 
 
 def test_tuples_of_the_grid() -> None:

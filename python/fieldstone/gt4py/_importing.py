@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
 from . import _names
@@ -42,19 +42,27 @@ class _Alias(Loader):
 
 
 class _Finder(MetaPathFinder):
-    """Finds ``gt4py`` and what is in it."""
+    """Finds ``gt4py`` and what is in it, and ``gtc``, which was a package beside it once."""
 
     def find_spec(
         self,
         fullname: str,
-        path: Sequence[str] | None = None,  # noqa: ARG002
-        target: ModuleType | None = None,  # noqa: ARG002
+        path: Sequence[str] | None = None,
+        target: ModuleType | None = None,
     ) -> ModuleSpec | None:
-        if fullname != "gt4py" and not fullname.startswith("gt4py."):
+        if fullname.startswith("fieldstone.gt4py."):
+            # What `from gt4py import name` asks for in the end.
+            if PathFinder.find_spec(fullname, path, target) is None:
+                name = fullname.removeprefix("fieldstone.")
+                raise ModuleNotFoundError(_names.missing_module(name), name=name)
+            return None
+        if not _names.is_name(fullname) or (fullname == "gtc" and PathFinder.find_spec(fullname, path, target)):
             return None
         original = _names.original(fullname)
-        if importlib.util.find_spec(original) is None:
-            raise ModuleNotFoundError(_names.missing_module(fullname), name=fullname)
+        try:
+            importlib.util.find_spec(original)
+        except ModuleNotFoundError:
+            raise ModuleNotFoundError(_names.missing_module(fullname), name=fullname) from None
         return ModuleSpec(fullname, _Alias(), origin=original)
 
 
@@ -63,8 +71,11 @@ _replaced: dict[str, ModuleType] = {}
 
 
 def _modules() -> dict[str, ModuleType]:
-    """Modules of the name ``gt4py`` that are imported."""
-    return {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "gt4py"}
+    """Modules of GT4Py's names that are imported, GT4Py's or those that stand in for them."""
+    found = {name: module for name, module in sys.modules.items() if _names.is_name(name)}
+    # Another package may be called `gtc`.
+    ours = getattr(found.get("gtc"), "__name__", "").startswith("fieldstone.")
+    return {name: module for name, module in found.items() if ours or not name.startswith("gtc")}
 
 
 def is_installed() -> bool:

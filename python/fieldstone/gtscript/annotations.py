@@ -111,6 +111,11 @@ class Axis(Axes):
 
     __slots__ = ()
 
+    @property
+    def name(self) -> str:
+        """The axis' name."""
+        return str(self)
+
     def __getitem__(self, index: Any) -> AxisIndex:  # type: ignore[override]
         """Give a point along the axis, for regions: ``I[0]`` is the first of the domain, ``I[-1]`` the last."""
         if isinstance(index, int) and index in (0, -1):
@@ -190,6 +195,11 @@ class FieldType:
     dtype: Any
     axes: Axes = IJK
     arguments: tuple[Argument, ...] = ()
+
+    @property
+    def data_dims(self) -> tuple[int, ...]:
+        """Sizes of the data dimensions."""
+        return _data_dimensions(self.dtype, {})[1]
 
     def __or__(self, other: Any) -> Any:
         """Make it optional: ``Field[float] | None``."""

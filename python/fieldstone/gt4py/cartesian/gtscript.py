@@ -7,6 +7,7 @@ or a parameter says 32, whatever they are combined with.
 from __future__ import annotations
 
 import sys
+import types  # noqa: F401 - programs import it from here
 import warnings
 from builtins import abs, bool, float, int, max, min, round  # noqa: UP029 - names of gtscript as well
 from collections.abc import Mapping
@@ -72,6 +73,7 @@ from fieldstone.gtscript import (
     tanh,
     trunc,
 )
+from fieldstone.gtscript.annotations import FieldType
 from fieldstone.gtscript.cache_options import cache_options
 from fieldstone.gtscript.recipe import Recipe as _Recipe
 from fieldstone.gtscript.stencil_object import StencilObject as _StencilObject
@@ -97,6 +99,7 @@ __all__ = [
     "I",
     "J",
     "K",
+    "Sequence",
     "__externals__",
     "abs",
     "acos",
@@ -115,6 +118,7 @@ __all__ = [
     "erf",
     "erfc",
     "exp",
+    "externals",
     "float",
     "float32",
     "float64",
@@ -148,6 +152,28 @@ __all__ = [
 ]
 
 __gtscript__ = __externals__
+externals = __externals__
+
+# Words that GT4Py had under other names once.
+i32, i64, f32, f64 = int32, int64, float32, float64
+THIS_K = K
+external_assert = compile_assert
+
+_FieldDescriptor = FieldType
+"""What ``Field[...]`` is, as programs tell it from other annotations."""
+
+
+class Sequence:
+    """An annotation that GT4Py names and has no use for: ``Sequence[dtype]``."""
+
+    def __class_getitem__(cls, dtype: Any) -> tuple[Any, None]:
+        return dtype, None
+
+
+def mask_from_axes(axes: Any) -> list[bool]:
+    """Tell which of I, J, K are among axes, such as ``IJ`` or ``(I, J)``."""
+    there = {str(axis) for axis in axes}
+    return [axis in there for axis in "IJK"]
 
 
 def stencil(

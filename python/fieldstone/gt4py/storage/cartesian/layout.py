@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias, TypedDict
 
-__all__ = ["LayoutInfo", "LayoutMap", "layout_checker_factory", "layout_maker_factory"]
+__all__ = ["LayoutInfo", "LayoutMap", "StorageDevice", "layout_checker_factory", "layout_maker_factory"]
+
+StorageDevice: TypeAlias = Literal["cpu", "gpu"]
+"""Where memory is."""
 
 LayoutMap: TypeAlias = Callable[[tuple[str, ...]], tuple[int, ...]]
 """From labels of axes to their places: the axis with entry 0 has the largest stride."""
@@ -29,7 +32,7 @@ class LayoutInfo(TypedDict):
     """
 
     alignment: int
-    device: Literal["cpu", "gpu"]
+    device: StorageDevice
     layout_map: LayoutMap
     is_optimal_layout: Callable[[Any, tuple[str, ...]], bool]
 

@@ -62,9 +62,10 @@ def _register(places: tuple[int, int, int], device: Literal["cpu", "gpu"], *name
         )
 
 
-_register((0, 1, 2), "cpu", "debug", "numpy", "gt:cpu_kfirst", "gtx86", "dace:cpu_kfirst", "cpu_kfirst")
-_register((2, 1, 0), "cpu", "gt:cpu_ifirst", "gtmc", "dace:cpu_KJI", "cpu_ifirst")
-_register((1, 2, 0), "cpu", "dace:cpu")
-_register((2, 1, 0), "gpu", "gt:gpu", "gtcuda", "cuda", "gpu", alignment=32)
+_register((0, 1, 2), "cpu", "debug", "numpy", "gt:cpu_kfirst", "dace:cpu_kfirst", "cpu_kfirst")
+_register((0, 1, 2), "cpu", "gtx86", "gtc:py", "gtc:numpy", "gtc:gt", "gtc:gt:cpu_kfirst")
+_register((2, 1, 0), "cpu", "gt:cpu_ifirst", "gtmc", "gtc:gt:cpu_ifirst", "dace:cpu_KJI", "cpu_ifirst")
+_register((1, 2, 0), "cpu", "dace:cpu", "gtc:dace")
+_register((2, 1, 0), "gpu", "gt:gpu", "gtcuda", "gtc:gt:gpu", "gtc:cuda", "cuda", "gpu", alignment=32)
 _register((2, 1, 0), "gpu", "dace:gpu")
 _register((0, 1, 2), "gpu", "dace:gpu_IJK")
