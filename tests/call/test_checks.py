@@ -24,7 +24,7 @@ def reach(inp: Field[F64], surface: Field[IJ, F64], levels: Field[K, F64], out: 
 # Along I, J, K what each field reaches before and behind the domain, and which axes it has.
 REACH = {
     "inp": (((1, 2), (0, 1), (0, 0)), (0, 1, 2)),
-    "surface": (((0, 0), (1, 0), (0, 0)), (0, 1)),
+    "surface": (((0, 0), (1, -1), (0, 0)), (0, 1)),
     "levels": (((0, 0), (0, 0), (0, 0)), (2,)),
     "out": (((0, 0), (0, 0), (0, 0)), (0, 1, 2)),
 }
@@ -87,11 +87,12 @@ def expected_place(shapes: Any, origin: Any, domain: Any) -> tuple[dict[str, lis
         name: given if given is not None else [shared[axis] if axis in REACH[name][1] else 0 for axis in range(3)]
         for name, given in origins.items()
     }
-    room = [10**6] * 3
+    room, whole = [10**6] * 3, [0] * 3
     for name, (extent, axes) in REACH.items():
         for position, axis in enumerate(axes):
-            room[axis] = min(room[axis], shapes[name][position] - placed[name][axis] - extent[axis][1])
-    size = list(domain) if domain is not None else room
+            behind = shapes[name][position] - placed[name][axis]
+            room[axis], whole[axis] = min(room[axis], behind - extent[axis][1]), max(whole[axis], behind)
+    size = list(domain) if domain is not None else [min(pair) for pair in zip(room, whole, strict=True)]
     if 0 in size and domain is not None:
         return placed, size
     fits = all(placed[name][axis] >= extent[axis][0] for name, (extent, axes) in REACH.items() for axis in axes)

@@ -106,6 +106,17 @@ impl Array {
         asked_for: false,
         halo: [0; 3],
     };
+
+    /// Points behind the origin, without the halo and what is reached above the domain.
+    fn behind(&self, origin: &[isize; 3], axis: usize, upper: isize) -> isize {
+        let above = match self.halo[axis] as isize {
+            0 => upper,
+            halo => upper.max(halo),
+        };
+        (self.shape[axis] as isize)
+            .saturating_sub(origin[axis])
+            .saturating_sub(above)
+    }
 }
 
 /// The origin of every array: its own, else one shared by all that have none, the smallest that satisfies their extents.
@@ -126,41 +137,52 @@ pub fn place<A: AsRef<Array>>(fields: &[Requirement], arrays: &[A], origins: &mu
 }
 
 /// The largest domain that fits every array inside its halo and what the stencil reaches; 1 along axes no field has.
+///
+/// What the stencil does not access need not be there: a field that is only read one point back may end one point before the
+/// domain does. But one array at least has all points of the domain.
 pub fn largest<A: AsRef<Array>>(
     fields: &[Requirement],
     arrays: &[A],
     origins: &[[isize; 3]],
 ) -> Result<[usize; 3], CallError> {
+    let mut whole = [0isize; 3];
+    for (_, array, origin, axis, _) in used(fields, arrays, origins) {
+        whole[axis] = whole[axis].max(array.behind(origin, axis, 0));
+    }
     let mut domain = [None::<usize>; 3];
-    for ((field, array), origin) in fields.iter().zip(arrays).zip(origins) {
-        if !field.used() {
-            continue;
+    for (field, array, origin, n, upper) in used(fields, arrays, origins) {
+        let room = array.behind(origin, n, upper).min(whole[n]);
+        // An array may well be empty, or be all halo; one that is too small for what is read around a point is a mistake,
+        // and so is an origin at its end.
+        let meant = array.origin.is_some() && !array.asked_for;
+        let too_small = room == 0 && !meant && array.shape[n] > 0;
+        if room < 0 || too_small {
+            return Err(CallError::ShapeTooSmall {
+                argument: field.name.clone(),
+                axis: Axis::ALL[n],
+                size: array.shape[n],
+                origin: origin[n],
+                above: upper.max(array.halo[n] as isize),
+            });
         }
-        let array = array.as_ref();
-        for (axis, _, upper) in field.reach() {
-            let n = axis.index();
-            let above = upper.max(array.halo[n] as isize);
-            let room = (array.shape[n] as isize)
-                .saturating_sub(origin[n])
-                .saturating_sub(above);
-            // An array may well be empty, or be all halo; one that is too small for what is read around a point is a mistake,
-            // and so is an origin at its end.
-            let meant = array.origin.is_some() && !array.asked_for;
-            let too_small = room == 0 && !meant && array.shape[n] > 0;
-            if room < 0 || too_small {
-                return Err(CallError::ShapeTooSmall {
-                    argument: field.name.clone(),
-                    axis,
-                    size: array.shape[n],
-                    origin: origin[n],
-                    above,
-                });
-            }
-            let room = room as usize;
-            domain[n] = Some(domain[n].map_or(room, |known| known.min(room)));
-        }
+        let room = room as usize;
+        domain[n] = Some(domain[n].map_or(room, |known| known.min(room)));
     }
     Ok(domain.map(|points| points.unwrap_or(1)))
+}
+
+/// What is accessed along each axis it has: the field, its array and origin, the axis, how far it is reached above the domain.
+fn used<'a, A: AsRef<Array>>(
+    fields: &'a [Requirement],
+    arrays: &'a [A],
+    origins: &'a [[isize; 3]],
+) -> impl Iterator<Item = (&'a Requirement, &'a Array, &'a [isize; 3], usize, isize)> {
+    (fields.iter().zip(arrays).zip(origins))
+        .filter(|((field, _), _)| field.used())
+        .flat_map(|((field, array), origin)| {
+            let reach = field.reach();
+            reach.map(move |(axis, _, upper)| (field, array.as_ref(), origin, axis.index(), upper))
+        })
 }
 
 /// Whether there are arrays that hold the domain at these origins and what the stencil reaches around it.
@@ -364,6 +386,30 @@ mod tests {
         assert_eq!(domain, [4, 4, 4]);
         assert!(fits(&fields, &arrays, &origins, [6, 4, 4], [0; 3]).is_ok());
         assert!(fits(&fields, &arrays, &origins, [7, 4, 4], [0; 3]).is_err());
+    }
+
+    #[test]
+    fn a_field_may_end_before_the_domain_where_it_is_not_read_there() {
+        let fields = [
+            field("back", Axes::IJK, [(1, -1), (0, 0), (0, -1)]),
+            field("out", Axes::IJK, [(0, 0), (0, 0), (0, 0)]),
+        ];
+        let mut arrays = [array([8, 4, 4]), array([8, 4, 5])];
+        assert_eq!(inferred(&fields, &arrays).unwrap().0, [7, 4, 5]);
+        arrays[0].origin = Some([1, 0, 0]);
+        assert_eq!(inferred(&fields, &arrays).unwrap().0, [8, 4, 5]);
+        arrays[1].shape = [9, 4, 9];
+        assert_eq!(inferred(&fields, &arrays).unwrap().0, [8, 4, 5]);
+    }
+
+    #[test]
+    fn some_array_has_all_points_of_the_domain() {
+        let fields = [field("a", Axes::IJK, [(0, 0), (0, 0), (0, -1)])];
+        assert_eq!(inferred(&fields, &[array([3, 3, 4])]).unwrap().0, [3, 3, 4]);
+        let mut at_the_end = array([3, 3, 4]);
+        at_the_end.origin = Some([0, 0, 4]);
+        at_the_end.asked_for = true;
+        assert!(inferred(&fields, &[at_the_end]).is_err());
     }
 
     #[test]
