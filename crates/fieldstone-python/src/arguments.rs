@@ -3,6 +3,7 @@
 use fieldstone_codegen::call::ScalarArgument;
 use fieldstone_codegen::domain::Requirement;
 use fieldstone_stencil::DType;
+use fieldstone_stencil::suggest::closest;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple};
 use smallvec::SmallVec;
@@ -196,31 +197,6 @@ fn find(names: &[Py<PyString>], key: &Bound<'_, PyAny>) -> Option<usize> {
         return Some(n);
     }
     names.iter().position(|name| key.eq(name).unwrap_or(false))
-}
-
-/// The known name most like a given one, if any is like it.
-pub fn closest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    known
-        .map(|name| (distance(given, name), name))
-        .filter(|(distance, name)| *distance <= 1 + name.len().min(given.len()) / 4)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
-}
-
-/// How many characters must be inserted, removed or replaced to make one text of the other.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, left) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, right) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(left != *right);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// Converts a number to the type of its parameter.

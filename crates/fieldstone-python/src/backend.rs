@@ -9,11 +9,11 @@ use fieldstone_codegen::interpreter::{INTERRUPTED, Interpreter};
 use fieldstone_codegen::llvm::Layout;
 use fieldstone_codegen::native::Native;
 use fieldstone_codegen::plan::Plan;
+use fieldstone_stencil::suggest::closest;
 use fieldstone_stencil::{Program, SourceId};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
-use crate::arguments::closest;
 use crate::cache::CacheOptions;
 use crate::definition::diagnostics_error;
 use crate::errors::raise;

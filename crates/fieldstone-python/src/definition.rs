@@ -9,7 +9,7 @@ use std::sync::Arc;
 use fieldstone_script::names::{self, Names};
 use fieldstone_script::{
     Environment, Function, FunctionId, Keyword, PYTHON_FUNCTION, Parameter, ParameterKind, Value,
-    compile_with_warnings, silence,
+    compile_with_warnings, mention, silence,
 };
 use fieldstone_stencil::diagnostic::{Category, Diagnostic, Diagnostics, Style};
 use fieldstone_stencil::ir::{Literal, Param};
@@ -168,6 +168,7 @@ fn define<'py>(
                 let (stencil, mut warnings) = compile_with_warnings(&definition)?;
                 let program = Program::new(stencil, precision)?;
                 warnings.extend(program.analysis.warnings.iter().cloned());
+                mention::keep_unmentioned(&mut warnings, &program.stencil.sources);
                 silence::silence(&mut warnings, &program.stencil.sources);
                 Ok((program, warnings))
             })

@@ -10,6 +10,7 @@
 //! | `syntax` | text to syntax tree |
 //! | `lower` | syntax tree to IR: names resolved, functions inlined, compile-time conditions decided |
 //! | `prune` | stored arguments that nothing reads are left out |
+//! | [`mention`] | warnings of names that only other externals use are left out |
 //! | [`silence`] | comments that silence warnings |
 //! | `further` | errors of the statements that have none of their own |
 //! | `check` | what the IR must not do: races, overlapping intervals |
@@ -21,13 +22,14 @@ pub mod definition;
 mod further;
 mod keyword;
 mod lower;
-
+pub mod mention;
 pub mod names;
 mod prune;
 pub mod rule;
 pub mod silence;
-mod suggest;
 mod syntax;
+
+use fieldstone_stencil::suggest;
 
 pub use definition::{
     Definition, Environment, Function, FunctionId, Parameter, ParameterKind, Value,

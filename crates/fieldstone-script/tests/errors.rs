@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use fieldstone_script::{compile, compile_with_warnings, rule, silence};
+use fieldstone_script::{compile, compile_with_warnings, mention, rule, silence};
 use fieldstone_stencil::types::Precision;
 use fieldstone_stencil::{Diagnostics, Program, Severity};
 
@@ -56,6 +56,7 @@ fn every_file_gives_the_warnings_of_its_snapshot() {
         let program = Program::new(stencil, Precision::default()).unwrap();
         diagnostics.extend(program.analysis.warnings);
         let sources = program.stencil.sources;
+        mention::keep_unmentioned(&mut diagnostics, &sources);
         silence::silence(&mut diagnostics, &sources);
         for found in &diagnostics {
             assert_eq!(found.severity, Severity::Warning);

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | [`source`] | source files and the spans that point into them |
 //! | [`diagnostic`] | a diagnostic as a value, and its rendering |
+//! | [`suggest`] | the known name that an unknown one is probably meant to be |
 //! | [`dtype`], [`grid`] | element types; axes, offsets, intervals, extents |
 //! | [`ir`], [`visit`] | the stencil itself, and walks over it |
 //! | [`types`] | types of every expression |
@@ -35,6 +36,7 @@ pub mod power;
 pub mod program;
 pub mod schedule;
 pub mod source;
+pub mod suggest;
 pub mod text;
 pub mod types;
 pub mod values;

@@ -3,6 +3,7 @@
 use fieldstone_codegen::llvm::Layout;
 use fieldstone_codegen::native::contiguous_along;
 use fieldstone_stencil::schedule::Roles;
+use fieldstone_stencil::suggest::closest;
 use fieldstone_stencil::{Axes, Axis};
 use fieldstone_storage::{Dim, Preset};
 use pyo3::prelude::*;
@@ -11,7 +12,7 @@ use smallvec::SmallVec;
 
 use super::operand::{Operand, permute};
 use super::{PerField, Stencil};
-use crate::arguments::{self, closest};
+use crate::arguments;
 use crate::errors::raise;
 use crate::interface::describe_value;
 use crate::storage::describe;

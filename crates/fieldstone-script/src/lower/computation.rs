@@ -501,14 +501,25 @@ impl Lowering<'_> {
                 ));
             }
         };
+        let span = self.span(argument);
         let meaning = match crate::names::path(argument) {
+            Some((path, root)) if !self.is_defined(&path, root) => {
+                let orders = ["PARALLEL", "FORWARD", "BACKWARD"];
+                let undefined =
+                    rule::UNDEFINED_NAME.at(span, format!("name `{path}` is not defined"));
+                return Err(
+                    self.report(match suggest::closest(&path, orders.into_iter()) {
+                        Some(close) => undefined.with_help(format!("did you mean `{close}`?")),
+                        None => undefined.with_help(help),
+                    }),
+                );
+            }
             Some(_) => Some(self.resolve(argument)?),
             None => None,
         };
         match meaning {
             Some(Meaning::Value(Value::Keyword(Keyword::Order(order)))) => Ok(order),
             _ => {
-                let span = self.span(argument);
                 let order = argument.as_string_literal_expr().and_then(|string| {
                     let known = ["PARALLEL", "FORWARD", "BACKWARD"];
                     let text = string.value.to_str();

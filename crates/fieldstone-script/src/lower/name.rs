@@ -101,6 +101,15 @@ impl Lowering<'_> {
         }
     }
 
+    /// Whether a name stands for something.
+    pub(super) fn is_defined(&self, path: &str, root: &str) -> bool {
+        let frame = self.frame();
+        frame.locals.contains_key(root)
+            || frame.assigned.contains_key(root)
+            || frame.environment.values.contains_key(path)
+            || Keyword::from_name(path).is_some()
+    }
+
     /// Binds what `from __externals__ import …` imports; the values are in the environment already.
     pub(super) fn import(&mut self, import: &StmtImportFrom) {
         match names::imported_module(import) {

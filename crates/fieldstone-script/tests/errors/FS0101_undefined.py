@@ -12,3 +12,5 @@ def diffuse(inp: Field[float], out: Field[float]):
         out = sqrtt(inp) + velocity
     with computation(FORWARDS), interval(...):
         out = sum(inp)
+    with computation(sideways), interval(...):
+        out = inp

@@ -13,6 +13,7 @@ use crate::ir::{
     Computation, Expr, ExprKind, LevelIndex, Order, Param, Stencil, Stmt, StmtKind, Target,
 };
 use crate::source::Span;
+use crate::suggest;
 use crate::visit::{Access, accesses};
 
 /// One access of one statement.
@@ -399,7 +400,8 @@ fn unread(stencil: &Stencil, places: &[Place], read: &[bool]) -> Vec<Diagnostic>
         );
         if !temporary.is_inlined() {
             found = found.with_label("a temporary: no parameter has this name");
-            if let Some(similar) = similar_field(stencil, name) {
+            let fields = stencil.fields.iter().map(|field| field.name.as_str());
+            if let Some(similar) = suggest::closest(name, fields) {
                 found = found.with_help(format!("did you mean `{similar}`?"));
             }
         }
@@ -432,33 +434,4 @@ fn used_scalars(stencil: &Stencil) -> Vec<bool> {
         stmt.walk(&mut |stmt| stmt.expressions().for_each(&mut mark));
     }
     used
-}
-
-/// The field whose name differs least from `name`, if by little.
-fn similar_field<'a>(stencil: &'a Stencil, name: &str) -> Option<&'a str> {
-    let most = (name.chars().count() / 3).max(1);
-    (stencil.fields.iter())
-        .map(|field| (edit_distance(name, &field.name), field.name.as_str()))
-        .filter(|(distance, _)| *distance <= most)
-        .min()
-        .map(|(_, similar)| similar)
-}
-
-/// Insertions, deletions, replacements and swaps of neighbours that make `b` of `a`.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let replace = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut best = replace.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(rows[i - 2][j - 2] + 1);
-            }
-            row.push(best);
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
 }

@@ -171,7 +171,10 @@ pub fn check_overlap(stencil: &Stencil) -> Vec<Diagnostic> {
 /// A level in words, from the end of the domain that is nearer.
 fn describe(level: i64, levels: i64) -> String {
     match level {
+        -1 => "the level below the first".to_string(),
+        _ if level < 0 => format!("level {} below the first", -level),
         _ if level < levels / 2 => format!("level {level}"),
+        _ if level == levels - 1 => "the last level".to_string(),
         _ if level == levels => "the level above the last".to_string(),
         _ if level > levels => format!("level {} above the last", level - levels + 1),
         _ => format!("level {}", level - levels),

@@ -6,6 +6,7 @@ mod value;
 use std::sync::Arc;
 
 use fieldstone_device::Accelerator;
+use fieldstone_stencil::suggest::closest;
 use fieldstone_storage::{Dim, PerAxis, Preset};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -17,7 +18,6 @@ use self::preset::preset_of;
 pub use self::preset::{preset_memory, register_preset};
 use self::value::{boundary, device, gpu, layout, managed};
 pub use self::value::{dims, entries, first_device, flag, halo, permutation, shape, shown};
-use crate::arguments::closest;
 use crate::errors::raise;
 
 /// What the user gave, normalised; `None` is "not given".
