@@ -47,10 +47,28 @@ def test_every_block_names_its_language(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_block_is_overlooked(page: Path) -> None:
+    fences = re.findall(r"^\s*(?:```|~~~).*$", page.read_text(), re.MULTILINE)
+    assert len(fences) == 2 * len(blocks(page)), f"{page.name} has a fence that is indented, or not closed"
+
+
+def anchors(page: Path) -> set[str]:
+    """What headings of a page are linked by."""
+    text = FENCE.sub("", page.read_text())
+    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
-        if not target.startswith(("http:", "https:")):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+    text = FENCE.sub("", page.read_text())
+    for target, anchor in re.findall(r"\]\(\s*([^)#\s]*)(?:#([^)]*))?\)", text):
+        if target.startswith(("http:", "https:")):
+            continue
+        there = page.parent / target if target else page
+        assert there.exists(), f"{page.name} links to {target}"
+        if anchor:
+            assert anchor in anchors(there), f"{page.name} links to {target}#{anchor}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
