@@ -34,6 +34,10 @@ MODEL = """\
         with computation(PARALLEL), interval(...):
             b = FACTOR * a
 
+    def single(a: Field["real"], b: Field["real"]):
+        with computation(PARALLEL), interval(...):
+            b = a
+
     def other(x):
         return x
 
@@ -68,6 +72,7 @@ def test_a_list_of_stencils(model: str, capfd: pytest.CaptureFixture[str]) -> No
         "model.py:doubled  stencil, backend numpy",
         "model.py:lazy     stencil, backend cpu_kfirst",
         "model.py:scaled   definition",
+        "model.py:single   definition",
     ]
 
 
@@ -82,6 +87,7 @@ def test_a_list_of_stencils(model: str, capfd: pytest.CaptureFixture[str]) -> No
         (["model.py:lazy", "--domain", "8,4,2", "--threads", "3"], "costs per point of the domain 8 × 4 × 2"),
         (["model.py:lazy", "--domain", "100,100,100", "--bandwidth", "16"], "at least 1 ms with the given bandwidth"),
         (["model.py:scaled", "--externals", "FACTOR=0.5"], "FACTOR  0.5"),
+        (["model.py:single", "--dtypes", "real=float32", "--form", "ir"], "field a: float32[IJK]"),
         (["model.py:doubled", "--form", "source"], "b = twice(a) * constants.UNIT"),
         (["model.py:doubled", "--form", "ir"], "1.5"),
         (["model.py:doubled", "--form", "numpy"], "import numpy"),
@@ -121,6 +127,9 @@ def test_json_and_output(model: str, tmp_path: Path, capfd: pytest.CaptureFixtur
         (["model.py:lazy", "--bandwidth", "-1"], "expected a positive number, got '-1'"),
         (["model.py:lazy", "--form", "pdf"], "invalid choice: 'pdf'"),
         (["model.py:scaled", "--externals", "FACTOR"], "expected NAME=VALUE, got 'FACTOR'"),
+        (["model.py:single"], 'say what it stands for: `dtypes={"real": float}`'),
+        (["model.py:single", "--dtypes", "float32"], "expected NAME=TYPE, got 'float32'"),
+        (["model.py:single", "--dtypes", "real=fl32"], "real is 'fl32', expected a type such as float32"),
         (["model.py:scaled", "--externals", "FACTOR=half"], "FACTOR is 'half', expected a number, True or False"),
         (["model.py:scaled"], "FACTOR"),
         (["model.py:other"], "FS0"),

@@ -14,6 +14,8 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from fieldstone.errors import FieldstoneError
 
 WRONG_USE = 2
@@ -60,6 +62,14 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         help="value of an external; can be repeated",
     )
     explain.add_argument(
+        "--dtypes",
+        type=_element_type,
+        metavar="NAME=TYPE",
+        action="append",
+        default=[],
+        help="what a name in annotations stands for, such as real=float32; can be repeated",
+    )
+    explain.add_argument(
         "--form", choices=(*_EXPLAINED, *_INSPECTED), default="text", help="what to show (default: %(default)s)"
     )
     explain.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to this file")
@@ -98,6 +108,16 @@ def _external(text: str) -> tuple[str, Any]:
         return name, ast.literal_eval(value.strip())
     except (ValueError, SyntaxError):
         raise argparse.ArgumentTypeError(f"{name} is {value!r}, expected a number, True or False") from None
+
+
+def _element_type(text: str) -> tuple[str, np.dtype[Any]]:
+    name, sign, value = text.partition("=")
+    if not sign or not name:
+        raise argparse.ArgumentTypeError(f"expected NAME=TYPE, got {text!r}")
+    try:
+        return name, np.dtype(value.strip())
+    except TypeError:
+        raise argparse.ArgumentTypeError(f"{name} is {value!r}, expected a type such as float32") from None
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -234,16 +254,20 @@ def _compiled(value: Any, options: argparse.Namespace) -> Any:
     """Give a stencil: the object itself, or one made of the same function for what was asked for."""
     from fieldstone import gtscript
 
-    externals = dict(options.externals)
+    externals, dtypes = dict(options.externals), dict(options.dtypes)
     if isinstance(value, FunctionType):
-        return gtscript.stencil(options.backend or "cpu_ifirst", value, externals=externals)
+        return gtscript.stencil(options.backend or "cpu_ifirst", value, externals=externals, dtypes=dtypes)
     if not (_is_stencil(value) or _is_lazy(value)):
         name = options.stencil.rpartition(":")[2]
         raise _WrongUseError(f"{name!r} is no stencil and no function, but of type {type(value).__name__!r}")
-    if options.backend is not None or externals:
+    if options.backend is not None or externals or dtypes:
         recipe = value.recipe
-        known = {**(recipe.externals or {}), **externals}
-        return dataclasses.replace(recipe, backend=options.backend or recipe.backend, externals=known).build()
+        changed = {
+            "backend": options.backend or recipe.backend,
+            "externals": {**(recipe.externals or {}), **externals},
+            "dtypes": {**(recipe.dtypes or {}), **dtypes},
+        }
+        return dataclasses.replace(recipe, **changed).build()
     return value.implementation if _is_lazy(value) else value
 
 
