@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+import inspect
 import pickle
 import subprocess
 import sys
@@ -77,6 +78,9 @@ def test_arrays_lie_as_the_backend_wants(preset: str) -> None:
     wide = storage.ones((4, 5, 6), (np.float64, (3,)), backend=preset)
     assert wide.shape == (4, 5, 6, 3)
     assert wide.strides[3] == max(wide.strides)
+    # Some programs label data dimensions by their sizes.
+    wider = storage.zeros((4, 5, 6, 3, 3), backend=preset, dimensions=("I", "J", "K", "3", "3"))
+    assert [wider.strides[axis] for axis in (3, 4)] == sorted(wider.strides, reverse=True)[:2]
 
 
 def test_values() -> None:
@@ -257,6 +261,26 @@ def test_words_that_had_other_names_once() -> None:
     stencil(inp, out, levels=3)
     np.testing.assert_array_equal(out[:, :, :3], inp[:, :, :3] + [0.0, 2.0, 4.0])
     np.testing.assert_array_equal(out[:, :, 3], inp[:, :, 3].astype(np.float32))
+
+
+def test_functions_are_functions() -> None:
+    """In GT4Py the decorator returns what it is given."""
+
+    @gtscript.function
+    def double(value: Any, factor: float = 2.0) -> Any:
+        """Twice."""
+        return factor * value
+
+    assert gtscript.function(double) is double
+    assert (double(3.0), double.__name__, double.__doc__) == (6.0, "double", "Twice.")
+    assert str(inspect.signature(double)) == "(value: 'Any', factor: 'float' = 2.0) -> 'Any'"
+
+    @gtscript.function
+    def copied(inp: Field[float], out: Field[float]):
+        with computation(PARALLEL), interval(...):
+            out = inp
+
+    assert gtscript.stencil(None, copied).backend == "numpy"
 
 
 def test_what_programs_ask_annotations() -> None:

@@ -24,6 +24,11 @@ class Function(Generic[P, R]):
         self._definition = capture.plain_function(definition, "a gtscript function")
         functools.update_wrapper(self, definition)
 
+    @property
+    def definition_func(self) -> FunctionType:
+        """The plain Python function."""
+        return self._definition
+
     @functools.cached_property
     def _source(self) -> capture.Source:
         return capture.source(self._definition)
@@ -56,7 +61,8 @@ def function(definition: Callable[P, R]) -> Function[P, R]:
     Parameters
     ----------
     definition : function
-        Its text is compiled into every stencil that calls it. It ends with ``return value`` or ``return a, b``.
+        Its text is compiled into every stencil that calls it. It ends with ``return value`` or ``return a, b``. What
+        this has been made of already is returned as it is.
 
     Returns
     -------
@@ -81,4 +87,4 @@ def lazy_function(definition: Callable[P, R]) -> Function[P, R]:
     Function
         What stencils call; from Python, the function itself.
     """
-    return Function(definition)
+    return definition if isinstance(definition, Function) else Function(definition)

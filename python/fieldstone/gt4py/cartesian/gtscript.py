@@ -177,7 +177,7 @@ def mask_from_axes(axes: Any) -> list[bool]:
 
 
 def stencil(
-    backend: str,
+    backend: str | None,
     definition: Any = None,
     *,
     build_info: dict[str, Any] | None = None,
@@ -196,8 +196,8 @@ def stencil(
 
     Parameters
     ----------
-    backend : str
-        GT4Py's name of a backend, or fieldstone's.
+    backend : str or None
+        GT4Py's name of a backend, or fieldstone's; None is ``"numpy"``.
     definition : function or StencilObject, optional
         Whose text is compiled. Without it, a decorator is returned.
     build_info : dict, optional
@@ -229,7 +229,7 @@ def stencil(
         What is called with fields and scalars.
     """
     recipe = _recipe(
-        backend,
+        backend if backend is not None else "numpy",
         build_info=build_info,
         dtypes=dtypes,
         externals=externals,

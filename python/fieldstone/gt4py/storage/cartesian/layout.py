@@ -53,10 +53,9 @@ def layout_maker_factory(base_layout: tuple[int, ...]) -> LayoutMap:
     place = dict(zip(_GRID, base_layout, strict=True))
 
     def layout_map(dimensions: tuple[str, ...]) -> tuple[int, ...]:
-        on_grid = sorted((dim for dim in dimensions if dim in place), key=lambda dim: place[dim])
-        data = [dim for dim in dimensions if dim not in place]
-        order = [*data, *on_grid]
-        return tuple(order.index(dim) for dim in dimensions)
+        # Labels of data dimensions may be equal: some programs label them by their sizes.
+        order = sorted(range(len(dimensions)), key=lambda axis: place.get(dimensions[axis], -1))
+        return tuple(order.index(axis) for axis in range(len(dimensions)))
 
     return layout_map
 
