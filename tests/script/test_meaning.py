@@ -133,6 +133,44 @@ def test_functions_return_from_branches(backend: str):
     np.testing.assert_array_equal(out, -2.0 * np.sign(at(inp)))
 
 
+@gtscript.function
+def steep(f):
+    slope = f[1, 0, 0] - f
+    return slope * slope
+
+
+@gtscript.function
+def chosen(f):
+    if f > 0.0:
+        return steep(f)
+    elif f > -0.5:
+        return steep(2.0 * f) + 1.0
+    else:
+        return -steep(f[-1, 0, 0])
+
+
+@gtscript.function
+def chosen_again(f):
+    if f < 1.0:
+        return chosen(f)
+    else:
+        return chosen(0.5 * f)
+
+
+def test_branches_return_what_functions_compute(backend: str):
+    def definition(inp: Field[F64], out: Field[F64]):
+        with computation(PARALLEL), interval(...):
+            out = chosen_again(inp)
+
+    def by_hand(scale: float) -> Array:
+        here, behind, before = scale * at(inp), scale * at(inp, -1), scale * at(inp, 1)
+        low = np.where(here > -0.5, (2.0 * (before - here)) ** 2 + 1.0, -((here - behind) ** 2))
+        return np.where(here > 0.0, (before - here) ** 2, low)
+
+    inp, out = result(backend, definition)
+    np.testing.assert_allclose(out, np.where(at(inp) < 1.0, by_hand(1.0), by_hand(0.5)), rtol=1e-13)
+
+
 def test_functions_are_arguments(backend: str):
     def definition(inp: Field[F64], out: Field[F64]):
         with computation(PARALLEL), interval(...):

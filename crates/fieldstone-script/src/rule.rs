@@ -141,6 +141,8 @@ rules! {
         COMPILE_ASSERT = 210;
     }
     Unsupported {
+        /// Functions that call functions come to more operations than can be compiled.
+        TOO_LARGE = 310;
         /// The index along I or J as a value.
         AXIS_VALUE = 507;
     }

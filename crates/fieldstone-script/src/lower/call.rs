@@ -330,6 +330,7 @@ impl Lowering<'_> {
                     )),
             ));
         }
+        self.within_limits(id, span)?;
         let text = self.function_text(id, span)?;
         let arguments = self.arguments(id, &text, call, span)?;
         self.calls += 1;
@@ -357,7 +358,11 @@ impl Lowering<'_> {
             self.block.extend(body);
         }
         let result = match self.frame_mut().result.take() {
-            Some(result) => result,
+            Some(result) => {
+                let values = result.iter().flatten();
+                values.for_each(|value| self.inlined.count(value));
+                result
+            }
             None => {
                 let span = self.span(&text.function.name);
                 let diagnostic = rule::MISSING_RETURN

@@ -172,7 +172,7 @@ impl Lowering<'_> {
 
     /// The sizes of the data dimensions of a value; none for a number.
     pub(super) fn shape(&mut self, value: &ir::Expr) -> Result<Vec<u32>, Reported> {
-        if !self.has_data() {
+        if !self.data {
             return Ok(Vec::new());
         }
         if let ExprKind::Access {
@@ -212,12 +212,6 @@ impl Lowering<'_> {
         Ok(first.map_or(Vec::new(), |(shape, _)| shape))
     }
 
-    fn has_data(&self) -> bool {
-        let fields = self.stencil.fields.iter().map(|field| &field.data_dims);
-        let temporaries = (self.stencil.temporaries.iter()).map(|temporary| &temporary.data_dims);
-        fields.chain(temporaries).any(|sizes| !sizes.is_empty())
-    }
-
     /// Assignments of a value: one, or one for each element. A temporary without annotation gets the data dimensions of the
     /// first value that is assigned to it.
     pub(super) fn assignments(
@@ -234,6 +228,7 @@ impl Lowering<'_> {
         if let Target::Temp(temp) = place.target
             && self.unshaped.remove(&temp)
         {
+            self.data |= !shape.is_empty();
             self.stencil.temporaries[temp.0 as usize].data_dims = shape.clone();
         }
         let sizes = match element {
@@ -444,6 +439,7 @@ impl Lowering<'_> {
     fn keep(&mut self, name: &str, sizes: &[u32], elements: Vec<ir::Expr>, span: Span) -> ir::Expr {
         let temp = self.fresh(name, span);
         self.unshaped.remove(&temp);
+        self.data |= !sizes.is_empty();
         self.stencil.temporaries[temp.0 as usize].data_dims = sizes.to_vec();
         for (index, element) in every_index(sizes).into_iter().zip(elements) {
             let place = Place {

@@ -10,7 +10,7 @@
 //! | `expression` | operators and reads |
 //! | `subscript` | offsets |
 //! | `data` | indices of data dimensions, vectors and matrices |
-//! | `call` | functions, maths builtins, casts |
+//! | `call`, `inlined` | functions, maths builtins, casts; how much functions come to |
 //! | `name` | what a name means |
 //!
 //! Every error is recorded and lowering goes on behind it, so that one run reports them all; [`Reported`] is what is handed up
@@ -21,6 +21,7 @@ mod computation;
 mod condition;
 mod data;
 mod expression;
+mod inlined;
 mod name;
 mod region;
 mod repeat;
@@ -45,6 +46,7 @@ use ruff_text_size::Ranged;
 
 pub use self::call::PYTHON_FUNCTION;
 use self::data::Place;
+use self::inlined::Inlined;
 use crate::definition::{Definition, Environment, FunctionId, Value};
 use crate::prune::prune;
 use crate::{check, further, names, rule, syntax};
@@ -84,11 +86,13 @@ pub fn compile_with_warnings(
         warnings: Vec::new(),
         seen: HashSet::new(),
         calls: 0,
+        inlined: Inlined::default(),
         frames: vec![Frame::new(text.source, &definition.environment, &text)],
         block: Vec::new(),
         mask: Mask::default(),
         stored: HashSet::new(),
         unshaped: HashSet::new(),
+        data: false,
         depth: 0,
     };
     lowering.signature(&text.function);
@@ -212,6 +216,8 @@ struct Lowering<'d> {
     seen: HashSet<(Code, Span)>,
     /// How many functions were inlined so far; numbers their temporaries.
     calls: usize,
+    /// What these calls came to.
+    inlined: Inlined,
     frames: Vec<Frame<'d>>,
     /// The statements of the innermost block so far.
     block: Vec<Stmt>,
@@ -220,6 +226,8 @@ struct Lowering<'d> {
     stored: HashSet<TempId>,
     /// Temporaries whose data dimensions follow from what is assigned first.
     unshaped: HashSet<TempId>,
+    /// Whether anything has data dimensions.
+    data: bool,
     /// How deeply the expression that is lowered now is nested.
     depth: usize,
 }
@@ -314,6 +322,9 @@ impl<'d> Lowering<'d> {
             self.place_called();
             reads(&value, &mut |access| self.check_partial(access));
             self.mask.written.insert(place.target, place.span);
+        }
+        if self.frame().function.is_some() {
+            self.inlined.count(&value);
         }
         // The error is recorded; nothing is assigned.
         if let Ok(statements) = self.assignments(place, value, span) {

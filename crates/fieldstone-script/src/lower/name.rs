@@ -14,6 +14,9 @@ const REPEATED: &str =
 const REDUCED: &str = "a stencil computes every point by itself; what sums up along K is carried from level to level in \
                        `computation(FORWARD)`";
 
+/// Errors that get a suggestion.
+const MOST_SUGGESTIONS: usize = 100;
+
 /// Members that are listed where one of them is missed.
 const FEW: usize = 12;
 
@@ -301,8 +304,13 @@ impl Lowering<'_> {
             .keys()
             .chain(&environment.visible)
             .map(String::as_str);
-        let close = suggest::closest(root, locals)
-            .or_else(|| suggest::closest(root, values.chain(Keyword::suggestions())))
+        // Looking takes long where there are very many errors, of which the first are shown.
+        let close = (self.diagnostics.len() < MOST_SUGGESTIONS)
+            .then(|| {
+                suggest::closest(root, locals)
+                    .or_else(|| suggest::closest(root, values.chain(Keyword::suggestions())))
+            })
+            .flatten()
             .map(str::to_string);
         diagnostic = match (python, close) {
             (Some((_, "")), None) => diagnostic,

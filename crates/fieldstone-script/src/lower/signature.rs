@@ -61,6 +61,7 @@ impl Lowering<'_> {
                 axes,
                 data_dims,
             } => {
+                self.data |= !data_dims.is_empty();
                 let id = FieldId(self.stencil.fields.len() as u32);
                 self.stencil.fields.push(Field {
                     name,

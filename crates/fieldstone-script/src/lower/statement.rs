@@ -278,7 +278,16 @@ impl Lowering<'_> {
             ));
         }
         let result = match &statement.value {
-            Some(value) => self.values(value),
+            Some(value) => {
+                let values = self.values(value);
+                if self.mask.depth > 0 {
+                    self.place_called();
+                    for value in values.iter().flatten() {
+                        reads(value, &mut |access| self.check_partial(access));
+                    }
+                }
+                values
+            }
             None => Err(self.report(
                 rule::RETURN
                     .at(span, "`return` without a value")

@@ -266,6 +266,7 @@ impl Lowering<'_> {
             }
             _ => {
                 let mut value = value;
+                self.inlined.count(&value);
                 shift(&mut value, offset, &self.stencil);
                 if let Some(level) = computed {
                     shift_level(&mut value, &level, &self.stencil);

@@ -298,6 +298,7 @@ impl Lowering<'_> {
                     let temp = self.temporary(name, dtype, span);
                     if let Some(ty) = ty {
                         self.unshaped.remove(&temp);
+                        self.data |= !ty.data_dims.is_empty();
                         let temporary = &mut self.stencil.temporaries[temp.0 as usize];
                         temporary.data_dims = ty.data_dims;
                         temporary.axes = ty.axes.unwrap_or(Axes::IJK);
