@@ -16,6 +16,7 @@ from tests.backends.test_generated_stencils import (
     FIRST,
     ORDERS,
     arguments,
+    printed,  # noqa: F401 - a fixture
     texts,  # noqa: F401 - a fixture
 )
 

@@ -32,17 +32,29 @@ BACKENDS = {"i contiguous": "cpu_ifirst", "j contiguous": "cpu_ifirst", "k conti
 
 
 @pytest.fixture(scope="session")
-def texts() -> dict[int, str]:
-    """Text of the stencil of each seed."""
+def printed() -> dict[int, tuple[str, str]]:
+    """Text of the stencil of each seed, without and with functions."""
     command = ["cargo", "run", "--quiet", "-p", "fieldstone-stencil", "--features", "generate"]
     command += ["--example", "random_stencils", "--", str(FIRST), str(COUNT)]
-    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    parts = [part.split("\n", 1) for part in printed.split("# seed ")[1:]]
-    return {int(seed): text.strip() + "\n" for seed, text in parts}
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    parts = [part.split("\n", 1) for part in found.split("# seed ")[1:]]
+    texts = {int(seed): [text.strip() + "\n" for text in both.split("# functions\n")] for seed, both in parts}
+    return {seed: (plain, functions) for seed, (plain, functions) in texts.items()}
+
+
+@pytest.fixture(scope="session")
+def texts(printed: dict[int, tuple[str, str]]) -> dict[int, str]:
+    """Text of the stencil of each seed, with functions."""
+    return {seed: functions for seed, (_, functions) in printed.items()}
 
 
 def random_of(seed: int, name: str) -> np.random.Generator:
     return np.random.default_rng(zlib.crc32(f"{seed} {name}".encode()))
+
+
+def origin_of(seed: int, name: str, axes: int) -> tuple[int, ...]:
+    rng = random_of(seed, f"origin of {name}")
+    return tuple(HALO + int(rng.integers(3)) for _ in range(axes))
 
 
 def arguments(
@@ -54,14 +66,14 @@ def arguments(
     for name, info in stencil.field_info.items():
         rng = random_of(seed, name)
         axes = ["IJK".index(axis) for axis in info.axes]
-        origin = [HALO + int(rng.integers(3)) for _ in axes]
+        origin = origin_of(seed, name, len(axes))
         shape = [domain[axis] + before + HALO for axis, before in zip(axes, origin, strict=True)]
         data = numbers(rng, (*shape, *info.data_dims), info.dtype)
         elements = [len(axes) + n for n in range(len(info.data_dims))]
         slowest_first = [axes.index(axis) for axis in order if axis in axes]
         slowest_first = elements + slowest_first if rng.integers(2) else slowest_first + elements
         values[name] = np.ascontiguousarray(data.transpose(slowest_first)).transpose(np.argsort(slowest_first))
-        origins[name] = tuple(origin)
+        origins[name] = origin
     for name, info in stencil.parameter_info.items():
         values[name] = numbers(random_of(seed, name), (), info.dtype)[()]
     return values, {name: origin for name, origin in origins.items() if origin}
@@ -84,6 +96,19 @@ def outcome(
     return {name: values[name] for name in stencil.field_info}
 
 
+def inside(
+    definition: Callable[..., Any], seed: int, fields: dict[str, Any], domain: tuple[int, ...]
+) -> dict[str, Any]:
+    """What fields are at the points of the domain."""
+    cut = {}
+    for name, info in gtscript.stencil("numpy", definition).field_info.items():
+        sizes = [domain["IJK".index(axis)] for axis in info.axes]
+        starts = origin_of(seed, name, len(sizes))
+        place = tuple(slice(start, start + size) for start, size in zip(starts, sizes, strict=True))
+        cut[name] = fields[name][place]
+    return cut
+
+
 def assert_same_bits(expected: dict[str, Any], found: dict[str, Any], what: str) -> None:
     for name, array in expected.items():
         np.testing.assert_array_equal(found[name], array, err_msg=f"{what}: {name}", strict=True)
@@ -99,9 +124,9 @@ def _same_threads_afterwards() -> Iterator[None]:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
 def test_every_backend_gives_the_same_bits(
-    seed: int, texts: dict[int, str], from_text: Callable[[str, str], Callable[..., Any]]
+    seed: int, printed: dict[int, tuple[str, str]], from_text: Callable[[str, str], Callable[..., Any]]
 ) -> None:
-    text = texts[seed]
+    plain, text = printed[seed]
     definition = from_text(text, f"random_{seed}")
     last = ORDERS["k contiguous"]
     domain = DOMAINS[seed % len(DOMAINS)]
@@ -110,6 +135,11 @@ def test_every_backend_gives_the_same_bits(
     except errors.DomainError:
         domain = DOMAIN
         expected = outcome("numpy", seed, definition, last, domain)
+    without_functions = from_text(plain, f"random_{seed}")
+    found = outcome("numpy", seed, without_functions, last, domain)
+    # What a function is given is computed at every point of the domain, so that more may be computed around it.
+    inner = [inside(definition, seed, fields, domain) for fields in (expected, found)]
+    assert_same_bits(*inner, f"without functions\n{plain}\n{text}")
     with contextlib.suppress(errors.UninitialisedError):
         # Reads of points that no branch assigned are zero elsewhere, and an error here.
         found = outcome("debug", seed, definition, last, domain)

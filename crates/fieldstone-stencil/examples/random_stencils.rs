@@ -1,6 +1,7 @@
-//! Prints random stencils as gtscript: `random_stencils FIRST_SEED COUNT`, each behind a line `# seed N`.
+//! Prints random stencils as gtscript: `random_stencils FIRST_SEED COUNT`, each behind a line `# seed N`, and once more with
+//! functions behind a line `# functions`.
 
-use fieldstone_stencil::generate::{Shape, stencil};
+use fieldstone_stencil::generate::{Shape, stencil, text_with_functions};
 use fieldstone_stencil::text::gtscript;
 
 fn main() {
@@ -12,7 +13,10 @@ fn main() {
         std::process::exit(2);
     };
     for seed in first..first + count {
+        let stencil = stencil(seed, &Shape::of_seed(seed));
         println!("# seed {seed}");
-        println!("{}", gtscript(&stencil(seed, &Shape::of_seed(seed))));
+        println!("{}", gtscript(&stencil));
+        println!("# functions");
+        println!("{}", text_with_functions(seed, &stencil));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use fieldstone_stencil::generate::{Shape, stencil};
+use fieldstone_stencil::generate::{Shape, stencil, text_with_functions};
 use fieldstone_stencil::grid::Range;
 use fieldstone_stencil::ir::{LevelIndex, Order, Stencil, Stmt, Target};
 use fieldstone_stencil::text::{gtscript, parse, print, without_spans};
@@ -82,10 +82,57 @@ fn a_seed_gives_the_same_stencil_for_ever() {
     let texts: Vec<String> = (0..3)
         .map(|seed| {
             let stencil = stencil(seed, &shape);
-            format!("{}\n{}", print(&stencil), gtscript(&stencil))
+            let texts = [print(&stencil), text_with_functions(seed, &stencil)];
+            texts.join("\n")
         })
         .collect();
     insta::assert_snapshot!(texts.join("\n"));
+}
+
+#[test]
+fn the_whole_language_is_drawn() {
+    let text: String = (0..200)
+        .map(|seed| {
+            let stencil = stencil(seed, &Shape::of_seed(seed));
+            format!(
+                "{}{}",
+                gtscript(&stencil),
+                text_with_functions(seed, &stencil)
+            )
+        })
+        .collect();
+    for part in [
+        "PARALLEL",
+        "FORWARD",
+        "BACKWARD",
+        "interval(...)",
+        "interval(-1, None)",
+        "interval(s",
+        "depth // 2",
+        ", s1):",
+        "(2, 2,))]",
+        ": GlobalTable[(",
+        ": Field[K, \"float64\"]",
+        ": Field[IJ, \"float32\"] =",
+        ".A[",
+        "[0, 0, 0][1] =",
+        "[0, 0, 0][1, 0] =",
+        ".at(K=",
+        "[0, 0, -2] =",
+        "% 4) - K) + 0] =",
+        "while (",
+        "if (",
+        "else:",
+        "with horizontal(region[",
+        " if ",
+        "isnan(",
+        "@function",
+        "    local = ",
+        "value[1, -1, 0]",
+        "t0, t1 = function",
+    ] {
+        assert!(text.contains(part), "{part}");
+    }
 }
 
 /// Runs a program on a domain of as few columns as it takes, writing down nothing but which points have a value.

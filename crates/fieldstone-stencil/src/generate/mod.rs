@@ -34,6 +34,7 @@ use crate::ir::{
 };
 use crate::program::Program;
 use crate::source::Span;
+use crate::text::gtscript_with_functions;
 use crate::types::Precision;
 
 /// How large a random stencil is, and what may be in it.
@@ -141,6 +142,12 @@ pub fn stencil(seed: u64, shape: &Shape) -> Stencil {
             return stencil;
         }
     }
+}
+
+/// The gtscript of the stencil of a seed, with functions for parts of its expressions: also the same for ever.
+pub fn text_with_functions(seed: u64, stencil: &Stencil) -> String {
+    let mut random = Random(!seed);
+    gtscript_with_functions(stencil, &mut |end| random.below(end))
 }
 
 /// What an expression has to be.

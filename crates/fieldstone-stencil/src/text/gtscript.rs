@@ -3,14 +3,15 @@
 use std::collections::HashSet;
 use std::fmt::Write;
 
+use super::functions::{Outline, Scope};
 use super::piece::Piece;
 use super::whole;
 use crate::bounds::{Bounds, of_guard};
 use crate::dtype::DType;
 use crate::grid::{Axes, Axis, Bound, Interval, Level, Offset, Range};
 use crate::ir::{
-    Expr, ExprKind, LevelIndex, Literal, Order, Param, Section, Stencil, Stmt, StmtKind, Subscript,
-    Target, TempId, UnaryOp,
+    Expr, ExprKind, LevelIndex, Literal, Order, Param, ScalarId, Section, Stencil, Stmt, StmtKind,
+    Subscript, Target, TempId, UnaryOp,
 };
 use crate::visit::is_partial;
 
@@ -20,14 +21,23 @@ use crate::visit::is_partial;
 /// assignment, or before it. Types of literals and of expressions other than conversions are not written: they are to be resolved anew.
 /// Names that Python does not take are changed.
 pub fn gtscript(stencil: &Stencil) -> String {
-    let mut writer = Writer {
-        stencil,
-        temporaries: python_names(stencil),
-        annotated: HashSet::new(),
-        out: String::new(),
-    };
+    let mut writer = Writer::new(stencil);
     writer.definition();
     writer.out
+}
+
+/// As [`gtscript()`], with parts of expressions as functions before the definition, decorated with `@function`.
+///
+/// `choose` gives a number below the one it is given, and so says which parts.
+pub fn gtscript_with_functions(
+    stencil: &Stencil,
+    choose: &mut dyn FnMut(usize) -> usize,
+) -> String {
+    let mut writer = Writer::new(stencil);
+    writer.outline = Some(Outline::new(stencil, choose));
+    writer.definition();
+    let functions = writer.outline.map(|outline| outline.definitions);
+    functions.unwrap_or_default() + &writer.out
 }
 
 /// Names of temporaries without the characters that mark where they come from.
@@ -51,15 +61,27 @@ fn python_names(stencil: &Stencil) -> Vec<String> {
         .collect()
 }
 
-struct Writer<'a> {
-    stencil: &'a Stencil,
+pub(super) struct Writer<'a> {
+    pub stencil: &'a Stencil,
+    /// What becomes a function, if anything does.
+    pub outline: Option<Outline<'a>>,
     temporaries: Vec<String>,
     /// Temporaries whose annotation is written.
     annotated: HashSet<TempId>,
     out: String,
 }
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
+    fn new(stencil: &'a Stencil) -> Self {
+        Writer {
+            stencil,
+            outline: None,
+            temporaries: python_names(stencil),
+            annotated: HashSet::new(),
+            out: String::new(),
+        }
+    }
+
     fn line(&mut self, depth: usize, text: &str) {
         let _ = writeln!(self.out, "{:1$}{text}", "", 4 * depth);
     }
@@ -87,6 +109,9 @@ impl Writer<'_> {
                 Order::Backward => "BACKWARD",
             };
             self.line(1, &format!("with computation({order}):"));
+            if let Some(outline) = &mut self.outline {
+                outline.begin(computation);
+            }
             for section in &computation.sections {
                 self.section(section);
             }
@@ -97,12 +122,10 @@ impl Writer<'_> {
         let Interval { start, end } = section.interval;
         match guarded_body(&section.body) {
             Some((bounds, body)) => {
-                let start = bounds
-                    .start
-                    .map_or(print_bound(start), |bound| self.expr(bound));
-                let end = bounds
-                    .end
-                    .map_or(print_bound(end), |bound| self.expr(bound));
+                let mut print = |bound: Option<&Expr>, known: Bound| {
+                    bound.map_or(print_bound(known), |bound| self.without_calls(bound))
+                };
+                let (start, end) = (print(bounds.start, start), print(bounds.end, end));
                 self.line(2, &format!("with interval({start}, {end}):"));
                 self.block(3, &body);
             }
@@ -122,6 +145,11 @@ impl Writer<'_> {
             if let Some((whole, count)) = whole::assignment(self.stencil, rest) {
                 rest = &rest[count..];
                 self.statement(depth, &whole);
+                continue;
+            }
+            if let Some(text) = self.outlined_pair(rest) {
+                rest = &rest[2..];
+                self.line(depth, &text);
                 continue;
             }
             rest = &rest[1..];
@@ -150,9 +178,11 @@ impl Writer<'_> {
                 self.line(depth, &format!("{place}{annotation} = {value}"));
             }
             StmtKind::While { condition, body } => {
+                self.under_conditions(1);
                 let condition = self.expr(condition);
                 self.line(depth, &format!("while {condition}:"));
                 self.block(depth + 1, body);
+                self.under_conditions(-1);
             }
             StmtKind::Region { area, body } => {
                 let [i, j] = [Axis::I, Axis::J].map(|axis| range(axis, area.0[axis.index()]));
@@ -166,11 +196,42 @@ impl Writer<'_> {
             } => {
                 let condition = self.expr(condition);
                 self.line(depth, &format!("if {condition}:"));
-                self.block(depth + 1, then);
+                self.conditional(depth + 1, then);
                 if !orelse.is_empty() {
                     self.line(depth, "else:");
-                    self.block(depth + 1, orelse);
+                    self.conditional(depth + 1, orelse);
                 }
+            }
+        }
+    }
+
+    fn conditional(&mut self, depth: usize, body: &[Stmt]) {
+        self.under_conditions(1);
+        self.block(depth, body);
+        self.under_conditions(-1);
+    }
+
+    /// Counts the conditions around what comes next.
+    fn under_conditions(&mut self, more: isize) {
+        if let Some(outline) = &mut self.outline {
+            outline.conditions = outline.conditions.wrapping_add_signed(more);
+        }
+    }
+
+    /// An expression that calls no functions.
+    fn without_calls(&mut self, expr: &Expr) -> String {
+        let outline = self.outline.take();
+        let text = self.expr(expr);
+        self.outline = outline;
+        text
+    }
+
+    /// Whether a name was assigned before, or has no annotation to be written.
+    pub(super) fn is_annotated(&self, target: Target) -> bool {
+        match target {
+            Target::Field(_) => true,
+            Target::Temp(id) => {
+                self.annotated.contains(&id) || self.stencil.temporary(id).dtype.is_none()
             }
         }
     }
@@ -188,19 +249,29 @@ impl Writer<'_> {
     }
 
     /// A target with its offset and indices.
-    fn place(&self, target: Target, offset: Offset, subscript: Option<&Subscript>) -> String {
-        let mut out = self.name(target).to_string();
+    pub(super) fn place(
+        &mut self,
+        target: Target,
+        offset: Offset,
+        subscript: Option<&Subscript>,
+    ) -> String {
+        let inside = self.scope().and_then(|scope| scope.target(target, offset));
+        let (mut out, offset) = match inside {
+            Some((name, offset)) => (name.to_string(), offset),
+            None => (self.name(target).to_string(), offset),
+        };
         let axes = self.stencil.target_axes(target);
         let Some(subscript) = subscript else {
             return out + &print_offset(offset, axes);
         };
-        let along = |axis: Axis| match (axis, subscript.level()) {
-            (Axis::K, Some(level)) => format!("{} + {}", self.expr(level), offset.along(axis)),
+        let level = subscript.level().map(|level| self.expr(level));
+        let indices: Vec<String> = subscript.indices().iter().map(|n| self.expr(n)).collect();
+        let along = |axis: Axis| match (axis, &level) {
+            (Axis::K, Some(level)) => format!("{level} + {}", offset.along(axis)),
             _ => offset.along(axis).to_string(),
         };
-        if let (LevelIndex::Absolute, Some(level)) = (subscript.level, subscript.level()) {
-            let _ = write!(out, ".at(K={}", self.expr(level));
-            let indices: Vec<String> = subscript.indices().iter().map(|n| self.expr(n)).collect();
+        if let (LevelIndex::Absolute, Some(level)) = (subscript.level, &level) {
+            let _ = write!(out, ".at(K={level}");
             if !indices.is_empty() {
                 let _ = write!(out, ", ddim=[{}]", indices.join(", "));
             }
@@ -210,7 +281,6 @@ impl Writer<'_> {
             let offsets: Vec<String> = axes.iter().map(along).collect();
             let _ = write!(out, "[{}]", offsets.join(", "));
         }
-        let indices: Vec<String> = subscript.indices().iter().map(|n| self.expr(n)).collect();
         if !indices.is_empty() {
             let table = if axes.is_empty() { ".A" } else { "" };
             let _ = write!(out, "{table}[{}]", indices.join(", "));
@@ -218,14 +288,24 @@ impl Writer<'_> {
         out
     }
 
-    fn name(&self, target: Target) -> &str {
+    /// The function that is being written.
+    pub(super) fn scope(&self) -> Option<&Scope> {
+        self.outline.as_ref()?.scopes.last()
+    }
+
+    pub(super) fn scalar_name(&self, id: ScalarId) -> String {
+        let inside = self.scope().and_then(|scope| scope.scalar(id));
+        inside.unwrap_or(&self.stencil.scalar(id).name).to_string()
+    }
+
+    pub(super) fn name(&self, target: Target) -> &str {
         match target {
             Target::Field(id) => &self.stencil.field(id).name,
             Target::Temp(id) => &self.temporaries[id.0 as usize],
         }
     }
 
-    fn expr(&self, expr: &Expr) -> String {
+    pub(super) fn expr(&mut self, expr: &Expr) -> String {
         let mut out = String::new();
         let mut todo = vec![Piece::Expr(expr)];
         while let Some(piece) = todo.pop() {
@@ -243,11 +323,16 @@ impl Writer<'_> {
         out
     }
 
-    fn pieces<'e>(&self, expr: &'e Expr, out: &mut String, rest: &mut Vec<Piece<'e>>) {
+    fn pieces<'e>(&mut self, expr: &'e Expr, out: &mut String, rest: &mut Vec<Piece<'e>>) {
         use Piece::{Expr as Operand, Text};
+        let known = self.scope().and_then(|scope| scope.part(expr));
+        if let Some(text) = known.or_else(|| self.outlined(expr)) {
+            out.push_str(&text);
+            return;
+        }
         match &expr.kind {
             ExprKind::Literal(literal) => out.push_str(&print_literal(*literal)),
-            ExprKind::Scalar(id) => out.push_str(&self.stencil.scalar(*id).name),
+            ExprKind::Scalar(id) => out.push_str(&self.scalar_name(*id)),
             ExprKind::Access {
                 target,
                 offset,

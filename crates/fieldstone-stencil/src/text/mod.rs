@@ -49,6 +49,7 @@
 //! - A name with other characters than letters, digits, `_`, `@` and `.` is in double quotes, as in a Rust string.
 //! - `params b, a` after the declarations is the order of the signature, where that is not the order of the declarations.
 
+mod functions;
 mod gtscript;
 mod parse;
 mod piece;
@@ -56,7 +57,7 @@ mod print;
 mod token;
 mod whole;
 
-pub use gtscript::gtscript;
+pub use gtscript::{gtscript, gtscript_with_functions};
 pub use parse::parse;
 pub use print::{print, print_expr, print_program};
 pub use token::SYNTAX;
