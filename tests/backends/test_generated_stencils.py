@@ -20,7 +20,7 @@ import fieldstone
 from fieldstone import errors, gtscript
 
 ROOT = Path(__file__).resolve().parents[2]
-FIRST, COUNT = map(int, os.environ.get("FIELDSTONE_RANDOM_STENCILS", "0:40").split(":"))
+FIRST, COUNT = map(int, os.environ.get("FIELDSTONE_RANDOM_STENCILS", "0:24").split(":"))
 DOMAIN = (13, 9, 7)
 # Of some seeds; where a region needs more points, it is the one above.
 DOMAINS = [DOMAIN, DOMAIN, DOMAIN, (1, 1, 4), (1, 12, 5), (16, 1, 6), (33, 4, 4), (8, 8, 9)]
