@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
-PYTHON = os.environ.get("FIELDSTONE_GT4PY_PYTHON")
+GIVEN = os.environ.get("FIELDSTONE_GT4PY_PYTHON")
+PYTHON = None if GIVEN is None else os.path.abspath(shutil.which(GIVEN) or GIVEN)
 UNKNOWN = "FIELDSTONE_GT4PY_PYTHON names no interpreter that has GT4Py"
 
 

@@ -341,6 +341,12 @@ def test_arguments_are_checked_with_gt4pys_classes() -> None:
             stencil(**{"inp": inp, "out": inp.copy()} | place | wrong)
 
 
+def test_copying_a_lazy_stencil_compiles_nothing() -> None:
+    lazy = gtscript.lazy_stencil("numpy", scale, dtypes={"real": float}, externals={"shift": 1.0})
+    assert copy.copy(lazy) is copy.deepcopy(lazy) is lazy
+    assert repr(lazy).endswith("not compiled yet>")
+
+
 def test_stencils_are_pickled() -> None:
     assert pickle.loads(pickle.dumps(pickled)).backend == "dace:cpu"
 

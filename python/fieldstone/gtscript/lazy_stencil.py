@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from .. import _core
 from .cache_options import cache_options
@@ -102,6 +102,14 @@ class LazyStencil:
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """Explain the stencil; see :meth:`StencilObject.explain`."""
         return self.implementation.explain(*args, **kwargs)
+
+    def __copy__(self) -> Self:
+        """Give the stencil itself: it never changes."""
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        """Give the stencil itself: it never changes."""
+        return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Say how to make it again; elsewhere it is compiled at once."""
