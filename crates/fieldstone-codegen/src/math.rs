@@ -36,7 +36,7 @@
 //! | `round_away_from_zero` | reals | to nearest, ties away from zero | `llvm.round` |
 //! | `floor`, `ceil`, `trunc`, roundings | integers, bool | the operand | |
 //! | `isfinite`, `isinf`, `isnan` | reals / others | by class / true, false, false | `llvm.is.fpclass` |
-//! | every other function | reals | the `libm` crate, in the precision of the type | [`symbol`] |
+//! | every other function | reals | the `libm` crate, in the precision of the type; hyperbolic functions and `erfc` of `f32` in `f64`, rounded | [`symbol`] |
 //! | `a if c else b` | any | picks; both were evaluated | `select` |
 //! | cast integer → integer | | the low bits, sign- or zero-extended by the source's type | `trunc`, `sext`, `zext` |
 //! | cast integer → real, real → real | | to nearest, ties to even | `sitofp`, `uitofp`, `fptrunc`, `fpext` |
@@ -182,6 +182,19 @@ real!(f64, libm::fmod, libm::pow, [
     RoundAwayFromZero = f64::round;
 ]);
 
+/// Functions of `f32` that are computed in `f64`: those for which `libm` is further off than the last digit.
+mod single {
+    macro_rules! rounded {
+        ($($function:ident)*) => {$(
+            pub fn $function(a: f32) -> f32 {
+                libm::$function(a.into()) as f32
+            }
+        )*};
+    }
+
+    rounded!(sinh cosh tanh asinh acosh atanh erfc);
+}
+
 real!(f32, libm::fmodf, libm::powf, [
     Abs = f32::abs;
     Sin = libm::sinf;
@@ -190,12 +203,12 @@ real!(f32, libm::fmodf, libm::powf, [
     Asin = libm::asinf;
     Acos = libm::acosf;
     Atan = libm::atanf;
-    Sinh = libm::sinhf;
-    Cosh = libm::coshf;
-    Tanh = libm::tanhf;
-    Asinh = libm::asinhf;
-    Acosh = libm::acoshf;
-    Atanh = libm::atanhf;
+    Sinh = single::sinh;
+    Cosh = single::cosh;
+    Tanh = single::tanh;
+    Asinh = single::asinh;
+    Acosh = single::acosh;
+    Atanh = single::atanh;
     Sqrt = f32::sqrt;
     Exp = libm::expf;
     Log = libm::logf;
@@ -206,7 +219,7 @@ real!(f32, libm::fmodf, libm::powf, [
     Ceil = f32::ceil;
     Trunc = f32::trunc;
     Erf = libm::erff;
-    Erfc = libm::erfcf;
+    Erfc = single::erfc;
     Round = f32::round_ties_even;
     RoundAwayFromZero = f32::round;
 ]);
