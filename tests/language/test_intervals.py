@@ -95,6 +95,37 @@ def test_bounds_differ_from_column_to_column(check):
     check(of_fields, reference)
 
 
+@gtscript.function
+def slope(f):
+    return f[1, 0, 0] - f[-1, 0, 0]
+
+
+def of_functions(inp: Field["real"], depth: Field[IJ, "int32"], out: Field["real"]):
+    with computation(PARALLEL), interval(depth, None):
+        out = slope(2.0 * inp)
+
+
+def of_functions_that_read_levels(inp: Field["real"], depth: Field[IJ, "int32"], out: Field["real"]):
+    with computation(PARALLEL), interval(depth, None):
+        out = slope(inp + inp[0, 0, -1])
+
+
+@pytest.mark.filterwarnings("ignore:FS0423")  # where no column has the level, the sum is not there
+@pytest.mark.parametrize(
+    ("definition", "value"),
+    [
+        (of_functions, lambda f, i: f.out.dtype.type(2) * f.at("inp", i, 0, 0)),
+        (of_functions_that_read_levels, lambda f, i: f.at("inp", i, 0, 0) + f.at("inp", i, 0, -1)),
+    ],
+)
+def test_what_functions_read_beside_is_there_whatever_interval_that_column_has(check, definition, value):
+    def reference(f):
+        k = np.arange(f.domain[2])
+        f.out[...] = np.where(k >= f.depth[..., None], value(f, 1) - value(f, -1), f.out)
+
+    check(definition, reference)
+
+
 def overlapping(out: Field["real"], first: int, second: int):
     with computation(PARALLEL):
         with interval(0, first):

@@ -1,11 +1,13 @@
 //! `with computation(…), interval(…)`.
 
+use std::collections::{BTreeSet, HashMap};
+
 use fieldstone_stencil::bounds;
 use fieldstone_stencil::ir::{
-    self, BinaryOp, Computation, ExprKind, Literal, Order, Section, Target,
+    self, BinaryOp, Computation, ExprKind, LevelIndex, Literal, Order, Section, Target, TempId,
 };
-use fieldstone_stencil::visit::reads;
-use fieldstone_stencil::{Axis, Bound, Diagnostic, Interval, Level, Span};
+use fieldstone_stencil::visit::{accesses, reads};
+use fieldstone_stencil::{Axis, Bound, Diagnostic, Interval, Level, Offset, Span};
 use ruff_python_ast::{Expr, ExprCall, Stmt, StmtAnnAssign, StmtFunctionDef, StmtIf, StmtWith};
 use ruff_text_size::Ranged;
 
@@ -353,6 +355,7 @@ impl Lowering<'_> {
         areas: Option<Vec<Placed>>,
         statements: &[Stmt],
     ) {
+        let first = self.stencil.temporaries.len();
         let body = self.collect(|lowering| match areas {
             None => lowering.statements(statements),
             Some(areas) => lowering.in_areas(&areas, |lowering| lowering.statements(statements)),
@@ -375,8 +378,10 @@ impl Lowering<'_> {
         };
         let order = computation.order;
         let mut before = Vec::new();
-        let guard = match reads_any(&guard) {
-            false => guard,
+        let body = match reads_any(&guard) {
+            false => (body.into_iter())
+                .map(|statement| bounds::guarded(&guard, statement))
+                .collect(),
             true => {
                 // The body may change what the bounds are read from.
                 self.calls += 1;
@@ -384,13 +389,9 @@ impl Lowering<'_> {
                 let temp = self.temporary(&name, None, span);
                 let kept = ir::Stmt::assign(Target::Temp(temp), span, guard, span);
                 before.push(alone(Order::Parallel, vec![kept]));
-                read(temp, span)
+                self.guarded_by_column(temp, body, first, span)
             }
         };
-        let body = body
-            .into_iter()
-            .map(|statement| bounds::guarded(&guard, statement));
-        let body = body.collect();
         before.push(alone(order, body));
         let sections = std::mem::take(&mut computation.sections);
         if !sections.is_empty() {
@@ -400,6 +401,66 @@ impl Lowering<'_> {
             });
         }
         self.stencil.computations.extend(before);
+    }
+
+    /// Statements of an interval that differs from column to column; `inside` says where it is. What functions compute is
+    /// there for the columns beside as well, whose intervals may be others.
+    fn guarded_by_column(
+        &self,
+        inside: ir::TempId,
+        body: Vec<ir::Stmt>,
+        first: usize,
+        span: Span,
+    ) -> Vec<ir::Stmt> {
+        let private = |target: Target| match target {
+            Target::Temp(TempId(id)) if id as usize >= first => {
+                self.stencil.temporaries[id as usize].is_inlined()
+            }
+            _ => false,
+        };
+        // Where the interval has the level, seen from the points at which a statement runs.
+        let mut needed: HashMap<Target, BTreeSet<[i32; 2]>> = HashMap::new();
+        let mut guarded = Vec::with_capacity(body.len());
+        for statement in body.into_iter().rev() {
+            let mut places = BTreeSet::new();
+            let mut others = false;
+            let mut levels = false;
+            accesses(std::slice::from_ref(&statement), &mut |access| {
+                levels |= access.level != LevelIndex::Constant || access.offset.along(Axis::K) != 0;
+                if access.write {
+                    others |= !private(access.target);
+                    places.extend(needed.get(&access.target).into_iter().flatten());
+                }
+            });
+            if others || places.is_empty() {
+                places = BTreeSet::from([[0, 0]]);
+            }
+            accesses(std::slice::from_ref(&statement), &mut |access| {
+                if !access.write && private(access.target) {
+                    let [i, j, _] = access.offset.0;
+                    let from = needed.entry(access.target).or_default();
+                    from.extend(places.iter().map(|at| [at[0] - i, at[1] - j]));
+                }
+            });
+            // Without reads at other levels, which may not exist, there is no harm in computing it everywhere.
+            let everywhere = !levels && places.iter().any(|at| *at != [0, 0]);
+            guarded.push(match everywhere {
+                true => statement,
+                false => {
+                    let here = |at: &[i32; 2]| {
+                        let offset = Offset([at[0], at[1], 0]);
+                        ir::Expr::untyped(ExprKind::read(Target::Temp(inside), offset), span)
+                    };
+                    let any = places.iter().map(here).reduce(|a, b| {
+                        let any = ExprKind::Binary(BinaryOp::Or, Box::new(a), Box::new(b));
+                        ir::Expr::untyped(any, span)
+                    });
+                    bounds::guarded(&any.unwrap_or_else(|| read(inside, span)), statement)
+                }
+            });
+        }
+        guarded.reverse();
+        guarded
     }
 
     /// `with …` up to the last item.
