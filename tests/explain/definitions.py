@@ -100,6 +100,17 @@ def with_externals(a: Field[float], out: Field[float]):
         out = ALPHA * a
 
 
+def vectors(
+    wind: Field[(float, (3,))], turn: Field[IJ, (float, (3, 3))], out: Field[(float, (3,))], speed: Field[float]
+):
+    with computation(PARALLEL), interval(...):
+        turned = turn @ wind
+        speed = sqrt(turned @ turned)
+        unit = turned / speed
+    with computation(PARALLEL), interval(...):
+        out = unit[1, 0, 0] - unit
+
+
 def edges(a: Field[float], out: Field[float]):
     with computation(PARALLEL), interval(...):
         out = a

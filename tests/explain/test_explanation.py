@@ -263,3 +263,15 @@ def test_for_programs(definition: Callable[..., Any]) -> None:
     assert set(plain) == {entry.name for entry in dataclasses.fields(explained)}
     assert plain["nests"][0]["loops"][-1]["role"] == "vector"
     assert plain["domain"] == [16, 16, 8]
+
+
+def test_elements_of_data_dimensions_belong_to_their_field() -> None:
+    explained = stencil(definitions.vectors, "cpu_kfirst").explain(domain=(8, 8, 8))
+    # A plane of matrices does not decide how volumes are computed.
+    assert explained.contiguous == "K"
+    read = {field.name: field.bytes_read for field in explained.fields}
+    assert read == {"wind": 3 * 8 * 9 / 8, "turn": 9 * 8 * 9 / 8 / 8, "out": 0, "speed": 0}
+    arrays = {one.name: one.bytes for one in explained.temporaries if one.lives_in == "array"}
+    assert arrays == dict.fromkeys(["unit[0]", "unit[1]", "unit[2]"], 9 * 8 * 8 * 8)
+    picture = explained.to_html().partition("</svg>")[0]
+    assert all(picture.count(f">{name}</text>") == 1 for name in ("wind", "turn", "out"))

@@ -1,12 +1,25 @@
 //! How arrays of one layout are computed with, up to LLVM IR: all there is to know before machine code is made.
 
-use fieldstone_stencil::ir::TempId;
+use fieldstone_stencil::Axis;
+use fieldstone_stencil::ir::{Field, TempId};
 use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::{self, Nest, Placement, RowNest, Schedule, Stage};
 
 use crate::llvm::{self, Kernel, Layout, Module, Target};
 use crate::native::{ArrayShape, extended};
 use crate::tile::Tiles;
+
+/// The axis along which most fields are contiguous, of those with the most axes: a plane has little to say beside volumes.
+fn contiguous(program: &Program, layout: &Layout) -> Axis {
+    let axes = |field: &Field| field.axes.len();
+    let fields = &program.stencil.fields;
+    let most = fields.iter().map(axes).max().unwrap_or(0);
+    let whole = fields
+        .iter()
+        .zip(&layout.0)
+        .filter(|(field, _)| axes(field) == most);
+    Layout(whole.map(|(_, unit)| *unit).collect()).contiguous()
+}
 
 /// A stencil for arrays of one layout.
 #[derive(Clone, Debug)]
@@ -22,7 +35,7 @@ pub struct Plan {
 impl Plan {
     /// Of a program as [`Program::for_schedule`] gives it.
     pub fn new(program: &Program, layout: &Layout, target: &Target) -> Plan {
-        let schedule = schedule::build(program, layout.contiguous());
+        let schedule = schedule::build(program, contiguous(program, layout));
         Plan {
             layout: layout.clone(),
             module: llvm::emit(program, &schedule, layout, target),

@@ -164,7 +164,8 @@ class _Picture:
         uses: dict[str, list[int]] = {}
         for number, nest in enumerate(self.explanation.nests):
             for stage in nest.stages:
-                for name in getattr(stage, role):
+                # Elements of data dimensions belong to one field.
+                for name in (name.partition("[")[0] for name in getattr(stage, role)):
                     if name in self.fields and number not in uses.setdefault(name, []):
                         uses[name].append(number)
         y = 0.0

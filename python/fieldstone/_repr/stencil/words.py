@@ -100,7 +100,7 @@ def place(temporary: Temporary) -> str:
         "unused": "nowhere",
         "register": "registers",
         "ring": f"ring of {rows}" + (f", {around} around the tile" if around else ""),
-        "window": f"{temporary.kept} levels of a block of columns",
+        "window": f"{temporary.kept} level{'' if temporary.kept == 1 else 's'} of a block of columns",
         "column": "all levels of a block of columns",
         "array": "array" + (f", {around} around the domain" if around else ""),
     }[temporary.lives_in]
