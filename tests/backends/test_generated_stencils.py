@@ -129,14 +129,13 @@ def test_every_backend_gives_the_same_bits(
     plain, text = printed[seed]
     definition = from_text(text, f"random_{seed}")
     last = ORDERS["k contiguous"]
+    without_functions = from_text(plain, f"random_{seed}")
     domain = DOMAINS[seed % len(DOMAINS)]
     try:
-        expected = outcome("numpy", seed, definition, last, domain)
+        expected, found = (outcome("numpy", seed, one, last, domain) for one in (definition, without_functions))
     except errors.DomainError:
         domain = DOMAIN
-        expected = outcome("numpy", seed, definition, last, domain)
-    without_functions = from_text(plain, f"random_{seed}")
-    found = outcome("numpy", seed, without_functions, last, domain)
+        expected, found = (outcome("numpy", seed, one, last, domain) for one in (definition, without_functions))
     # What a function is given is computed at every point of the domain, so that more may be computed around it.
     inner = [inside(definition, seed, fields, domain) for fields in (expected, found)]
     assert_same_bits(*inner, f"without functions\n{plain}\n{text}")
