@@ -121,16 +121,20 @@ def test_operators_give_the_bits_of_numpy(from_text, backend, expression, dtype,
         assert_same_bits(out, oracle(a, b), a, b)
 
 
+def extreme(name, a, b):
+    """The smaller or the larger number. Which of two zeros NumPy takes is not the same everywhere."""
+    negative = {"min": np.logical_or, "max": np.logical_and}[name](np.signbit(a), np.signbit(b))
+    zero = np.where(negative, -0.0, 0.0).astype(a.dtype)
+    return np.where((a == 0) & (b == 0), zero, {"min": np.minimum, "max": np.maximum}[name](a, b))
+
+
 @pytest.mark.parametrize("dtype", REALS)
-@pytest.mark.parametrize(("expression", "oracle"), [("min(a, b)", np.minimum), ("max(a, b)", np.maximum)])
-def test_min_and_max_propagate_nan(from_text, backend, expression, dtype, oracle):
-    a, b, out = run(from_text, backend, expression, dtype, dtype)
-    # Which of two zeros NumPy takes is not the same everywhere, so their sign is not looked at here.
-    assert_same_bits(out + dtype_zero(dtype), oracle(a, b) + dtype_zero(dtype), a, b)
-
-
-def dtype_zero(dtype):
-    return np.zeros((), dtype)[()]
+@pytest.mark.parametrize("other", ["b", "0.0", "-0.0", "1.5"])
+@pytest.mark.parametrize("name", ["min", "max"])
+def test_min_and_max_keep_nan_and_order_zeros_by_sign(from_text, backend, name, other, dtype):
+    a, b, out = run(from_text, backend, f"{name}(a, {other})", dtype, dtype)
+    expected = extreme(name, a, b if other == "b" else np.full_like(a, float(other)))
+    assert_same_bits(out, expected, a, b)
 
 
 @pytest.mark.parametrize("dtype", REALS)

@@ -79,7 +79,7 @@ pub(super) struct Writer<'a> {
 }
 
 /// Python functions by name, each after those it calls.
-const FUNCTIONS: [(&str, &str); 13] = [
+const FUNCTIONS: [(&str, &str); 15] = [
     ("_Field", include_str!("field.py")),
     ("_inside", include_str!("inside.py")),
     ("_pick", include_str!("pick.py")),
@@ -93,6 +93,8 @@ const FUNCTIONS: [(&str, &str); 13] = [
         "_round_away_from_zero",
         include_str!("round_away_from_zero.py"),
     ),
+    ("_larger", include_str!("larger.py")),
+    ("_smaller", include_str!("smaller.py")),
     ("_gamma", include_str!("gamma.py")),
     ("_erf", include_str!("erf.py")),
     ("_erfc", include_str!("erfc.py")),
@@ -399,6 +401,8 @@ impl<'a> Writer<'a> {
                 return self.piece(&operands[0]);
             }
             Abs => "np.abs",
+            Min if may_both_be_zero(operands) => self.require("_smaller"),
+            Max if may_both_be_zero(operands) => self.require("_larger"),
             Min => "np.minimum",
             Max => "np.maximum",
             Sin => "np.sin",
@@ -450,6 +454,14 @@ pub(super) fn numpy_type(dtype: DType) -> String {
         DType::Bool => "np.bool_".to_owned(),
         _ => format!("np.{dtype}"),
     }
+}
+
+/// Whether two reals may be zeros of different sign.
+fn may_both_be_zero(operands: &[Expr]) -> bool {
+    operands.iter().all(|operand| match operand.kind {
+        ExprKind::Literal(Literal::Float(value)) => value == 0.0,
+        _ => operand.dtype().is_float(),
+    })
 }
 
 /// Whether a value differs from point to point.
