@@ -192,7 +192,11 @@ class ExecutionError(Diagnosed, FieldstoneError, RuntimeError):
 
 
 class OutOfBoundsError(ExecutionError, IndexError):
-    """A field is accessed outside of its array; found by the backend ``debug``."""
+    """A field is accessed outside of its array."""
+
+
+class IntervalError(ExecutionError, ValueError):
+    """Bounds of intervals that are given with a call contradict each other, or leave the domain."""
 
 
 class UninitialisedError(ExecutionError):

@@ -126,21 +126,104 @@ def test_what_functions_read_beside_is_there_whatever_interval_that_column_has(c
     check(definition, reference)
 
 
-def overlapping(out: Field["real"], first: int, second: int):
+BACKENDS = ["debug", "numpy", "cpu_kfirst", "cpu_ifirst"]
+
+
+def two(out: Field[float], first: int, second: int):
     with computation(PARALLEL):
         with interval(0, first):
             out = 1.0
         with interval(second, None):
-            out = out + 1.0
+            out = 2.0
 
 
-def test_intervals_run_one_after_the_other(check):
-    def reference(f, first, second):
-        k = np.arange(f.domain[2])
-        f.out[...] = np.where(k < first, 1, f.out)
-        f.out[...] = np.where(k >= second, f.out + f.out.dtype.type(1), f.out)
+def beside_known(out: Field[float], first: int, second: int):
+    with computation(FORWARD):
+        with interval(0, 2):
+            out = 1.0
+        with interval(first, second):
+            out = 2.0
+        with interval(-2, None):
+            out = 3.0
 
-    check(overlapping, reference, scalars=lambda rng, domain: {"first": 3, "second": 1})
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("definition", "first", "second", "expected"),
+    [
+        (two, 3, 3, [1, 1, 1, 2, 2]),
+        (two, 0, 5, [0, 0, 0, 0, 0]),
+        (two, 5, 5, [1, 1, 1, 1, 1]),
+        (two, 2, -1, [1, 1, 0, 0, 2]),
+        (two, -4, 4, [1, 0, 0, 0, 2]),
+        (two, 3, 2, "interval(0, first) from level 0 to before 3, interval(second, None) from level 2 to before 5"),
+        (two, 5, 0, "interval(0, first) from level 0 to before 5, interval(second, None) from level 0 to before 5"),
+        (two, -1, -2, "interval(0, first) from level 0 to before 4, interval(second, None) from level 3 to before 5"),
+        (two, 6, 5, "interval(0, first) from level 0 to before 6"),
+        (two, 1, -6, "interval(second, None) from level -1 to before 5"),
+        (beside_known, 2, 3, [1, 1, 2, 3, 3]),
+        (beside_known, 2, 2, [1, 1, 0, 3, 3]),
+        (beside_known, 4, 1, [1, 1, 0, 3, 3]),
+        (
+            beside_known,
+            1,
+            3,
+            "interval(0, 2) from level 0 to before 2, interval(first, second) from level 1 to before 3",
+        ),
+        (
+            beside_known,
+            2,
+            -1,
+            "interval(first, second) from level 2 to before 4, interval(-2, None) from level 3 to before 5",
+        ),
+        (beside_known, 3, 9, "interval(first, second) from level 3 to before 9"),
+    ],
+)
+def test_intervals_do_not_overlap_and_stay_inside_of_the_domain(backend, definition, first, second, expected):
+    stencil = gtscript.stencil(backend, definition)
+    out = np.zeros((3, 2, 5))
+    if not isinstance(expected, str):
+        stencil(out, first, second)
+        assert (out == expected).all()
+        return
+    with pytest.raises(errors.IntervalError) as error:
+        stencil(out, first, second)
+    for part in expected.split(", interval"):
+        interval, levels = part.removeprefix("interval").split(" from ")
+        assert f"interval{interval}" in str(error.value)
+        if backend in ("debug", "numpy"):
+            assert f"from {levels}" in str(error.value)
+
+
+def of_columns(begin: Field[IJ, int], end: Field[IJ, int], out: Field[float], later: int):
+    with computation(FORWARD):
+        with interval(0, begin):
+            out = 1.0
+        with interval(begin, end):
+            out = 2.0
+            end = later
+        with interval(end, None):
+            out = 3.0
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_intervals_of_every_column_are_checked(backend):
+    stencil = gtscript.stencil(backend, of_columns)
+    begin, end, out = np.full((5, 4), 2), np.full((5, 4), 4), np.zeros((5, 4, 6))
+    begin[1, 1] = 0
+    stencil(begin, end.copy(), out, 5)
+    assert out[0, 0].tolist() == [1, 1, 2, 2, 0, 3]
+    assert out[1, 1].tolist() == [2, 2, 2, 2, 0, 3]
+    # The bounds of the second interval count as they were, those of the third as the second left them.
+    with pytest.raises(errors.IntervalError, match=r"(?s)interval\(end, None\).*interval\(begin, end\)|overlap"):
+        stencil(begin, end.copy(), out, 3)
+    begin[3, 2] = -7
+    with pytest.raises(errors.IntervalError, match=r"interval\(0, begin\)|interval\(begin, end\)") as error:
+        stencil(begin, end.copy(), out, 5)
+    if backend == "debug":
+        assert error.value.index == (3, 2, 0)
+        assert "levels outside of the domain in the column (3, 2)" in str(error.value)
+        assert "from level 0 to before -1" in str(error.value)
 
 
 @pytest.mark.parametrize("backend", ["debug", "numpy", "cpu_kfirst", "cpu_ifirst"])

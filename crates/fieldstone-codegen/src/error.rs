@@ -1,7 +1,8 @@
 //! What can go wrong when a stencil is called: with the call, and when it is compiled to something that runs, or runs.
 
 use fieldstone_stencil::diagnostic::{Code, Diagnostic, Diagnostics};
-use fieldstone_stencil::{Axis, SourceMap};
+use fieldstone_stencil::ir::Stencil;
+use fieldstone_stencil::{Axis, SourceMap, Span};
 
 /// A field is accessed outside of its array.
 pub const OUT_OF_BOUNDS: Code = Code(601);
@@ -11,6 +12,8 @@ pub const UNINITIALISED: Code = Code(602);
 pub const RACE: Code = Code(603);
 /// A value is the first that is no number.
 pub const NOT_A_NUMBER: Code = Code(604);
+/// Bounds of intervals that are given with the call contradict each other or the domain.
+pub const INTERVALS: Code = Code(605);
 
 /// What a check of the interpreter found, where and at which point.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +74,34 @@ pub enum RunError {
         size: u32,
     },
 
+    /// An interval whose bounds are given with the call has levels outside of the domain.
+    #[error(
+        "{place}: `{interval}` has levels outside of the domain in this call; what the call wrote is not valid (backend 'debug' \
+         tells which, and in which column)"
+    )]
+    IntervalOutside {
+        /// `file:line` of the interval.
+        place: String,
+        /// Its text.
+        interval: String,
+    },
+
+    /// Two intervals of a computation, whose bounds are given with the call, have levels in common.
+    #[error(
+        "{place}: `{interval}` and `{earlier}` ({earlier_place}), intervals of one computation, overlap in this call; what the \
+         call wrote is not valid (backend 'debug' tells where, and in which column)"
+    )]
+    IntervalsOverlap {
+        /// `file:line` of the second interval.
+        place: String,
+        /// Its text.
+        interval: String,
+        /// `file:line` of the first interval.
+        earlier_place: String,
+        /// Its text.
+        earlier: String,
+    },
+
     /// The user interrupted a loop.
     #[error("interrupted")]
     Interrupted,
@@ -121,6 +152,27 @@ pub enum RunError {
 }
 
 impl RunError {
+    /// The error of one interval that leaves the domain, or of two that overlap.
+    pub(crate) fn intervals(stencil: &Stencil, intervals: &[Span]) -> RunError {
+        let place = |span| crate::interpreter::place(stencil, span);
+        let text = |span: Span| stencil.sources.text(span).unwrap_or_default().to_owned();
+        match *intervals {
+            [earlier, interval] => RunError::IntervalsOverlap {
+                place: place(interval),
+                interval: text(interval),
+                earlier_place: place(earlier),
+                earlier: text(earlier),
+            },
+            _ => {
+                let interval = intervals.first().copied().unwrap_or_default();
+                RunError::IntervalOutside {
+                    place: place(interval),
+                    interval: text(interval),
+                }
+            }
+        }
+    }
+
     /// The same error, with the texts that its places are in.
     pub fn in_sources(mut self, sources: &SourceMap) -> RunError {
         if let RunError::Check(check) = &mut self {

@@ -70,6 +70,11 @@ enum Statement {
         condition: Values<bool>,
         body: Vec<Statement>,
     },
+    Require {
+        condition: Values<bool>,
+        bounds: Vec<Values<i64>>,
+        intervals: Vec<Span>,
+    },
 }
 
 /// Evaluates a value on a region, where the mask holds, and stores it.
@@ -280,6 +285,23 @@ impl Statement {
                 }
                 Ok(())
             }
+            Statement::Require {
+                condition,
+                bounds,
+                intervals,
+            } => {
+                let holds = evaluate(condition, state, region, mask)?;
+                let fails = |point: usize| !holds[point] && mask.is_none_or(|mask| mask[point]);
+                let Some(point) = (0..holds.len()).find(|point| fails(*point)) else {
+                    return Ok(());
+                };
+                let levels = bounds.iter().map(|bound| {
+                    let levels = evaluate(bound, state, region, mask)?;
+                    Ok(levels[point])
+                });
+                let levels: Vec<i64> = levels.collect::<Result<_, RunError>>()?;
+                Err(report::intervals(region.point(point), intervals, &levels))
+            }
             Statement::If {
                 condition,
                 then,
@@ -339,6 +361,16 @@ fn statements(body: &[Stmt], stencil: &Stencil) -> Result<Vec<Statement>, RunErr
             StmtKind::While { condition, body } => Ok(Statement::While {
                 condition: values(condition, stencil)?,
                 body: statements(body, stencil)?,
+            }),
+            StmtKind::Require {
+                condition,
+                bounds,
+                intervals,
+            } => Ok(Statement::Require {
+                condition: values(condition, stencil)?,
+                bounds: (bounds.iter().map(|bound| values(bound, stencil)))
+                    .collect::<Result<_, _>>()?,
+                intervals: intervals.clone(),
             }),
             StmtKind::Region { area, body } => Ok(Statement::Region {
                 area: *area,

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use fieldstone_device::{Contents, HostMemory, Pool, core_cache};
 use fieldstone_stencil::elements::Element;
-use fieldstone_stencil::ir::{Field, FieldId, Order, Stencil, Target, TempId, Temporary};
+use fieldstone_stencil::ir::{
+    DataDimension, Field, FieldId, Order, Stencil, Target, TempId, Temporary,
+};
 use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::{LevelNest, Nest, Placement, RowNest, Schedule};
 use fieldstone_stencil::{Axes, Axis, DType, Extent, Interval};
@@ -20,7 +22,7 @@ use crate::call::{Call, FieldArgument};
 use crate::error::RunError;
 use crate::jit::{Jit, Library};
 use crate::llvm::abi::Words;
-use crate::llvm::{self, Computed, Kernel, Layout, Module, Where};
+use crate::llvm::{self, Failure, Kernel, Layout, Module, Wrong};
 use crate::plan::Plan;
 use crate::stack::deep;
 use crate::tile::{LINE, Tiles};
@@ -131,31 +133,39 @@ impl Native {
             ..*call
         };
         let arrays = self.arrays(&variant, call)?;
-        let outside = AtomicU64::new(0);
-        let words = variant.words(call, &arrays, &outside);
+        let failure = AtomicU64::new(0);
+        let words = variant.words(call, &arrays, &failure);
         // SAFETY: as the caller says; temporaries are in `arrays`, which this run has for itself.
         unsafe { variant.run(words, call) };
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         spare.extend(arrays.into_iter().flatten().map(|array| array.memory));
-        match outside.into_inner() {
+        match failure.into_inner() {
             0 => Ok(()),
-            access => Err(self.outside(&variant, access)),
+            number => Err(self.failed(&variant, number)),
         }
     }
 
-    /// The error of an access outside of its array.
-    fn outside(&self, variant: &Variant, access: u64) -> RunError {
-        let Computed { of, what, span } = variant.module.computed[access as usize - 1];
+    /// The error of a failure that a kernel found.
+    fn failed(&self, variant: &Variant, number: u64) -> RunError {
+        let Failure { what, span } = &variant.module.failures[number as usize - 1];
         let stencil = &self.program.stencil;
-        // Elements are targets of their own here.
-        let name = stencil.source_name(of).split('[').next();
-        let (place, field) = (
-            crate::interpreter::place(stencil, span),
-            name.unwrap_or_default().to_owned(),
-        );
+        let place = |span| crate::interpreter::place(stencil, span);
+        let field = |of| {
+            // Elements are targets of their own here.
+            let name = stencil.source_name(of).split('[').next();
+            name.unwrap_or_default().to_owned()
+        };
         match what {
-            Where::Level => RunError::LevelOutside { place, field },
-            Where::Index { size } => RunError::IndexOutside { place, field, size },
+            Wrong::Level(of) => RunError::LevelOutside {
+                place: place(*span),
+                field: field(*of),
+            },
+            Wrong::Index(DataDimension { of, size }) => RunError::IndexOutside {
+                place: place(*span),
+                field: field(*of),
+                size: *size,
+            },
+            Wrong::Intervals(intervals) => RunError::intervals(stencil, intervals),
         }
     }
 
@@ -582,10 +592,10 @@ impl Variant {
         &self,
         call: &Call<'_>,
         arrays: &[Option<Array<'_>>],
-        outside: &AtomicU64,
+        failure: &AtomicU64,
     ) -> Vec<u64> {
         let mut words = vec![0; self.words.len()];
-        words[Words::OUTSIDE] = outside.as_ptr() as u64;
+        words[Words::FAILURE] = failure.as_ptr() as u64;
         for (axis, points) in call.domain.into_iter().enumerate() {
             words[Words::DOMAIN + axis] = points as u64;
         }

@@ -25,6 +25,8 @@ use fieldstone_stencil::ir::{
 };
 use fieldstone_stencil::{Offset, Program, Span};
 
+use crate::error::RunError;
+
 use expression::{Element, Writer};
 use names::Names;
 
@@ -307,6 +309,26 @@ impl<'a> Text<'a> {
                 });
             }
             StmtKind::While { condition, body } => self.repeat(condition, body, mask),
+            StmtKind::Require {
+                condition,
+                bounds,
+                intervals,
+            } => {
+                let require = self.writer.require("_require");
+                let condition = self.writer.expression(condition);
+                let bounds: Vec<String> = (bounds.iter())
+                    .map(|bound| self.writer.expression(bound))
+                    .collect();
+                let what = RunError::intervals(self.stencil(), intervals).to_string();
+                let what = what
+                    .split("; what the call wrote")
+                    .next()
+                    .unwrap_or_default();
+                self.line(format!(
+                    "{require}({condition}, {what:?}, {})",
+                    bounds.join(", ")
+                ));
+            }
             StmtKind::Region { area, body } => self.region(*area, body, mask),
             StmtKind::If {
                 condition,
@@ -423,7 +445,7 @@ impl<'a> Text<'a> {
             StmtKind::Assign { .. } => (statement.span, ""),
             StmtKind::If { condition, .. } => (condition.span, "if "),
             StmtKind::While { condition, .. } => (condition.span, "while "),
-            StmtKind::Region { .. } => return,
+            StmtKind::Require { .. } | StmtKind::Region { .. } => return,
         };
         if let Some(text) = self.source(span) {
             let (place, code) = text;

@@ -287,6 +287,7 @@ pub fn run_error(py: Python<'_>, error: &RunError) -> PyErr {
         RunError::Compilation(_) => "CompilationError",
         RunError::NotCached { .. } => "CacheError",
         RunError::LevelOutside { .. } | RunError::IndexOutside { .. } => "OutOfBoundsError",
+        RunError::IntervalOutside { .. } | RunError::IntervalsOverlap { .. } => "IntervalError",
         RunError::Memory(_) => "DeviceError",
         _ => "ExecutionError",
     };
@@ -299,6 +300,7 @@ fn check_error(py: Python<'_>, check: &CheckError) -> PyErr {
         Some(error::OUT_OF_BOUNDS) => "OutOfBoundsError",
         Some(error::UNINITIALISED) => "UninitialisedError",
         Some(error::NOT_A_NUMBER) => "NaNError",
+        Some(error::INTERVALS) => "IntervalError",
         _ => "ExecutionError",
     };
     let exception = diagnostics_error(py, class, &check.report);

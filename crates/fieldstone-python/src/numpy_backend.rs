@@ -7,7 +7,7 @@ use fieldstone_codegen::call::Call;
 use fieldstone_stencil::{Axes, DType, Program};
 use numpy::npyffi::{NPY_ARRAY_WRITEABLE, PY_ARRAY_API, npy_intp};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray};
-use pyo3::exceptions::PyIndexError;
+use pyo3::exceptions::{PyArithmeticError, PyIndexError};
 use pyo3::prelude::*;
 use pyo3::type_object::PyTypeInfo;
 use pyo3::types::{PyDict, PyTuple};
@@ -93,10 +93,19 @@ impl NumpyText {
         self.function
             .bind(py)
             .call(PyTuple::new(py, arguments)?, Some(&keywords))
-            .map_err(|error| match error.is_instance_of::<PyIndexError>(py) {
-                // The text raises it for levels that an array does not have.
-                true => raise(py, "OutOfBoundsError", error.value(py).to_string()),
-                false => error,
+            .map_err(|error| {
+                let message = || error.value(py).to_string();
+                match () {
+                    // The text raises it for levels and indices that an array does not have.
+                    () if error.is_instance_of::<PyIndexError>(py) => {
+                        raise(py, "OutOfBoundsError", message())
+                    }
+                    // And this for bounds of intervals.
+                    () if error.is_instance_of::<PyArithmeticError>(py) => {
+                        raise(py, "IntervalError", message())
+                    }
+                    () => error,
+                }
             })?;
         Ok(())
     }

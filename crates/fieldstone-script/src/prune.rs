@@ -60,6 +60,7 @@ fn statements(body: &mut Vec<Stmt>, stored: &HashSet<TempId>, read: &mut HashSet
                 statements(orelse, stored, read);
                 statements(then, stored, read);
             }
+            StmtKind::Require { .. } => {}
             StmtKind::Region { body, .. } => statements(body, stored, read),
             StmtKind::While { body, .. } => {
                 // A round may read what the round before wrote.

@@ -6,9 +6,9 @@
 //!                                                 out = inp[0, 0, 0 + 1]
 //! ```
 
-use crate::grid::{Axis, Offset};
+use crate::grid::{Axis, Bound, Level, Offset};
 use crate::ir::{
-    BinaryOp, CompareOp, Expr, ExprKind, LevelIndex, Literal, Stmt, StmtKind, Subscript,
+    BinaryOp, Builtin, CompareOp, Expr, ExprKind, LevelIndex, Literal, Stmt, StmtKind, Subscript,
 };
 use crate::source::Span;
 
@@ -23,23 +23,107 @@ pub struct Bounds<'a> {
 
 /// `K compare bound`, where a negative bound counts from the last level.
 fn within(compare: CompareOp, bound: Expr) -> Expr {
+    let make = |kind| Expr::untyped(kind, bound.span);
+    let here = make(ExprKind::Position(Axis::K));
+    make(ExprKind::Compare(
+        compare,
+        Box::new(here),
+        Box::new(level(bound.clone())),
+    ))
+}
+
+/// First level of an interval and the one behind the last, counted from the first level of the domain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Covered {
+    /// The first level.
+    pub start: Expr,
+    /// The level behind the last one.
+    pub end: Expr,
+    /// Where the interval stands.
+    pub span: Span,
+}
+
+/// A known bound as a value.
+pub fn known(bound: Bound, span: Span) -> Expr {
+    let make = |kind| Expr::untyped(kind, span);
+    let offset = make(ExprKind::Literal(Literal::Int(bound.offset.into())));
+    match bound.level {
+        Level::Start => offset,
+        Level::End => {
+            let size = Box::new(make(ExprKind::Size(Axis::K)));
+            make(ExprKind::Binary(BinaryOp::Add, size, Box::new(offset)))
+        }
+    }
+}
+
+/// A computed bound as a level: a negative one counts from the last level.
+pub fn level(bound: Expr) -> Expr {
     let span = bound.span;
     let make = |kind| Expr::untyped(kind, span);
     let zero = make(ExprKind::Literal(Literal::Int(0)));
     let negative = ExprKind::Compare(CompareOp::Lt, Box::new(bound.clone()), Box::new(zero));
     let size = make(ExprKind::Size(Axis::K));
     let from_end = ExprKind::Binary(BinaryOp::Add, Box::new(size), Box::new(bound.clone()));
-    let level = ExprKind::Select(
+    make(ExprKind::Select(
         Box::new(make(negative)),
         Box::new(make(from_end)),
         Box::new(bound),
-    );
-    let here = make(ExprKind::Position(Axis::K));
-    make(ExprKind::Compare(
-        compare,
-        Box::new(here),
-        Box::new(make(level)),
     ))
+}
+
+impl Covered {
+    /// That both bounds are levels of the domain, or the one behind it.
+    pub fn inside(&self) -> Stmt {
+        let span = self.span;
+        let make = |kind| Expr::untyped(kind, span);
+        let bounds = || [self.start.clone(), self.end.clone()].into_iter();
+        let pair = |builtin| make(ExprKind::Call(builtin, bounds().collect()));
+        let zero = make(ExprKind::Literal(Literal::Int(0)));
+        let (least, most) = (pair(Builtin::Min), pair(Builtin::Max));
+        let size = make(ExprKind::Size(Axis::K));
+        let condition = ExprKind::Binary(
+            BinaryOp::And,
+            Box::new(make(ExprKind::Compare(
+                CompareOp::Ge,
+                least.into(),
+                zero.into(),
+            ))),
+            Box::new(make(ExprKind::Compare(
+                CompareOp::Le,
+                most.into(),
+                size.into(),
+            ))),
+        );
+        Stmt {
+            kind: StmtKind::Require {
+                condition: make(condition),
+                bounds: bounds().collect(),
+                intervals: vec![span],
+            },
+            span,
+        }
+    }
+
+    /// That an interval of the same computation has no level in common with this one.
+    pub fn apart(&self, earlier: &Covered) -> Stmt {
+        let span = self.span;
+        let make = |kind| Expr::untyped(kind, span);
+        let of = |builtin, a: &Expr, b: &Expr| {
+            Box::new(make(ExprKind::Call(builtin, vec![a.clone(), b.clone()])))
+        };
+        // One of them may be empty.
+        let start = of(Builtin::Max, &earlier.start, &self.start);
+        let end = of(Builtin::Min, &earlier.end, &self.end);
+        let bounds = [&earlier.start, &earlier.end, &self.start, &self.end];
+        Stmt {
+            kind: StmtKind::Require {
+                condition: make(ExprKind::Compare(CompareOp::Ge, start, end)),
+                bounds: bounds.into_iter().cloned().collect(),
+                intervals: vec![earlier.span, span],
+            },
+            span,
+        }
+    }
 }
 
 /// The condition under which a level lies between computed bounds; `None` where there are none.

@@ -92,7 +92,7 @@ fn needs_split(stencil: &Stencil, order: Order, stmt: &Stmt, rule: Rule) -> bool
         StmtKind::While { .. } => {
             rule == Rule::Everything && !loop_fields(stencil, stmt).is_empty()
         }
-        StmtKind::Assign { .. } => false,
+        StmtKind::Assign { .. } | StmtKind::Require { .. } => false,
     }
 }
 
@@ -122,7 +122,7 @@ fn has_region(stmt: &Stmt) -> bool {
     stmt.inner().any(|inner| match &inner.kind {
         StmtKind::Region { .. } => true,
         StmtKind::If { .. } => has_region(inner),
-        StmtKind::Assign { .. } | StmtKind::While { .. } => false,
+        StmtKind::Assign { .. } | StmtKind::While { .. } | StmtKind::Require { .. } => false,
     })
 }
 

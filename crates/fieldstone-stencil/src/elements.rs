@@ -310,7 +310,7 @@ impl Splitter {
                     self.write(write, &indices, &mut out);
                     continue;
                 }
-                StmtKind::Assign { .. } => {}
+                StmtKind::Assign { .. } | StmtKind::Require { .. } => {}
                 StmtKind::If {
                     ref mut then,
                     ref mut orelse,

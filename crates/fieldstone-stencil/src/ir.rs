@@ -168,6 +168,16 @@ pub enum StmtKind {
         /// What is repeated.
         body: Vec<Stmt>,
     },
+    /// Ends the call with an error if the bounds of intervals, which show at run time, are not what they have to be: one
+    /// interval has levels of the domain only, two have none in common.
+    Require {
+        /// A boolean: whether they are.
+        condition: Expr,
+        /// Of each interval the first level and the one behind the last, counted from the first level of the domain.
+        bounds: Vec<Expr>,
+        /// Where the intervals stand in the source.
+        intervals: Vec<Span>,
+    },
     /// Runs the body at the points of a part of the horizontal plane.
     Region {
         /// The part.

@@ -144,6 +144,12 @@ impl SourceMap {
         Span { source, ..span }
     }
 
+    /// The text at a place.
+    pub fn text(&self, span: Span) -> Option<&str> {
+        let range = span.start as usize..span.end as usize;
+        self.get(span.source)?.text.get(range)
+    }
+
     /// File and location of the start of a span.
     pub fn locate(&self, span: Span) -> Option<(&str, Location)> {
         let source = self.get(span.source)?;

@@ -73,6 +73,22 @@ pub fn verify(stencil: &Stencil) -> Result<(), VerifyError> {
             each_node(condition, &mut typed)?;
             expect(condition, DType::Bool, "a condition")
         }
+        StmtKind::Require {
+            condition,
+            bounds,
+            intervals,
+        } => {
+            each_node(condition, &mut typed)?;
+            expect(condition, DType::Bool, "a condition")?;
+            for bound in bounds {
+                each_node(bound, &mut typed)?;
+                expect(bound, DType::Int64, "a bound")?;
+            }
+            if bounds.len() != 2 * intervals.len() {
+                return error(Some(stmt.span), "an interval has two bounds");
+            }
+            Ok(())
+        }
         StmtKind::Region { .. } => Ok(()),
     })?;
     each_statement(stencil, &mut |stmt| {

@@ -121,6 +121,9 @@ impl Stmt {
             StmtKind::If { condition, .. } | StmtKind::While { condition, .. } => {
                 (Some(condition), &[])
             }
+            StmtKind::Require {
+                condition, bounds, ..
+            } => (Some(condition), bounds),
             StmtKind::Region { .. } => (None, &[]),
         };
         one.into_iter().chain(rest)
@@ -138,24 +141,31 @@ impl Stmt {
             StmtKind::If { condition, .. } | StmtKind::While { condition, .. } => {
                 (Some(condition), &mut [])
             }
+            StmtKind::Require {
+                condition, bounds, ..
+            } => (Some(condition), bounds),
             StmtKind::Region { .. } => (None, &mut []),
         };
         one.into_iter().chain(rest)
     }
 
-    /// Whether itself, without the statements inside of it, reads or writes at a level or an index that is computed.
-    pub fn may_miss(&self) -> bool {
-        let to = match &self.kind {
-            StmtKind::Assign { subscript, .. } => subscript.as_deref(),
-            _ => None,
+    /// Whether itself, without the statements inside of it, may end the call with an error: where it reads or writes at a level
+    /// or an index that is computed, or requires something.
+    pub fn may_fail(&self) -> bool {
+        let itself = match &self.kind {
+            StmtKind::Assign { subscript, .. } => {
+                subscript.as_deref().is_some_and(Subscript::is_computed)
+            }
+            StmtKind::Require { .. } => true,
+            _ => false,
         };
-        to.is_some_and(Subscript::is_computed) || self.expressions().any(Expr::may_miss)
+        itself || self.expressions().any(Expr::may_miss)
     }
 
     /// The statements directly inside of it.
     pub fn inner(&self) -> impl DoubleEndedIterator<Item = &Stmt> {
         let (first, second): (&[Stmt], &[Stmt]) = match &self.kind {
-            StmtKind::Assign { .. } => (&[], &[]),
+            StmtKind::Assign { .. } | StmtKind::Require { .. } => (&[], &[]),
             StmtKind::If { then, orelse, .. } => (then, orelse),
             StmtKind::While { body, .. } | StmtKind::Region { body, .. } => (body, &[]),
         };
@@ -165,7 +175,7 @@ impl Stmt {
     /// The statements directly inside of it, to be changed.
     pub fn inner_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Stmt> {
         let (first, second): (&mut [Stmt], &mut [Stmt]) = match &mut self.kind {
-            StmtKind::Assign { .. } => (&mut [], &mut []),
+            StmtKind::Assign { .. } | StmtKind::Require { .. } => (&mut [], &mut []),
             StmtKind::If { then, orelse, .. } => (then, orelse),
             StmtKind::While { body, .. } | StmtKind::Region { body, .. } => (body, &mut []),
         };

@@ -28,10 +28,7 @@ pub(super) fn none<T: Element>(
     else {
         return Ok(());
     };
-    let index = (region.blocks())
-        .find(|block| block.points.contains(&found))
-        .and_then(|block| block.region.points().nth(found - block.points.start))
-        .unwrap_or(region.start);
+    let index = region.point(found);
     let diagnostic = Diagnostic::error(
         NOT_A_NUMBER,
         Category::Run,

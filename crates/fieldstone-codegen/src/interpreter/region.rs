@@ -104,6 +104,14 @@ impl Region {
         k.flat_map(move |k| j.clone().map(move |j| [i, j, k]))
     }
 
+    /// A point by its number in the order of the blocks.
+    pub(super) fn point(&self, number: usize) -> [i64; 3] {
+        (self.blocks())
+            .find(|block| block.points.contains(&number))
+            .and_then(|block| block.region.points().nth(number - block.points.start))
+            .unwrap_or(self.start)
+    }
+
     /// Boxes of few points that cover the region once.
     pub(super) fn blocks(&self) -> impl Iterator<Item = Block> + use<> {
         let mut room = BLOCK;

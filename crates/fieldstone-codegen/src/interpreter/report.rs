@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
+use fieldstone_stencil::Span;
 use fieldstone_stencil::diagnostic::{Category, Diagnostic};
 use fieldstone_stencil::grid::Axis;
 use fieldstone_stencil::ir::Target;
 
 use super::Access;
-use crate::error::{CheckError, OUT_OF_BOUNDS, RunError, UNINITIALISED};
+use crate::error::{CheckError, INTERVALS, OUT_OF_BOUNDS, RunError, UNINITIALISED};
 
 impl Access {
     /// A read or write at a point that the array does not have; of a temporary, one where nothing was written.
@@ -82,4 +83,33 @@ impl Access {
 /// A grid index as a reader writes it.
 pub(super) fn point([i, j, k]: [i64; 3]) -> String {
     format!("({i}, {j}, {k})")
+}
+
+/// Bounds that contradict the domain, or each other. `levels` are first level and end of each of the intervals.
+pub(super) fn intervals(index: [i64; 3], intervals: &[Span], levels: &[i64]) -> RunError {
+    let [i, j, _] = index;
+    let covers = |n: usize| {
+        format!(
+            "from level {} to before {}",
+            levels[2 * n],
+            levels[2 * n + 1]
+        )
+    };
+    let last = intervals.len() - 1;
+    let (what, help) = match last {
+        0 => (
+            format!("an interval has levels outside of the domain in the column ({i}, {j})"),
+            "a bound is a level of the domain, or the one behind the last; a negative one counts from the last",
+        ),
+        _ => (
+            format!("intervals of one computation overlap in the column ({i}, {j})"),
+            "give bounds with which no level is in both, or open a second `computation`",
+        ),
+    };
+    let mut diagnostic =
+        Diagnostic::error(INTERVALS, Category::Run, intervals[last], what).with_label(covers(last));
+    if last > 0 {
+        diagnostic = diagnostic.with_secondary(intervals[0], covers(0));
+    }
+    CheckError::at(index, diagnostic.with_help(help))
 }

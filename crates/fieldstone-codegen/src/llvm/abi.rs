@@ -34,8 +34,8 @@ impl Words {
     pub const FIRST_LEVEL: usize = 11;
     /// Whether results are stored past the caches: 0 or 1.
     pub const STREAM: usize = 12;
-    /// Address of the word to which a kernel writes the number of an access, counted from one, that was outside of its array.
-    pub const OUTSIDE: usize = 13;
+    /// Address of the word to which a kernel writes the number of a failure, counted from one.
+    pub const FAILURE: usize = 13;
     const FIELDS: usize = 14;
     /// Words of a field: address of the first point of the domain, strides along I, J, K.
     const FIELD: usize = 4;

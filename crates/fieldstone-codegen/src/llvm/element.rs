@@ -1,14 +1,14 @@
 //! Accesses to elements of data dimensions that are not taken apart: which element it is shows at run time.
 
 use fieldstone_stencil::elements::constant;
-use fieldstone_stencil::ir::{Expr, Subscript, Target};
+use fieldstone_stencil::ir::{DataDimension, Expr, Subscript, Target};
 use fieldstone_stencil::{DType, Offset, Span};
 
 use super::level::{Place, is_uniform};
 use super::place::{self, Spacing};
 use super::row::{Body, splat};
 use super::types::Lanes;
-use super::{Computed, Where};
+use super::{Failure, Wrong};
 
 /// Bytes from the first element of a point to another.
 enum Distance {
@@ -48,12 +48,11 @@ impl Body<'_, '_> {
         };
         let sizes = self.context.program.stencil.data_dims(target).iter();
         for ((index, stride), size) in subscript.indices().iter().zip(strides).zip(sizes) {
-            let what = Computed {
+            let dimension = DataDimension {
                 of: target,
-                what: Where::Index { size: *size },
-                span,
+                size: *size,
             };
-            place = match self.distance(index, &stride, what, *size) {
+            place = match self.distance(index, &stride, dimension, span) {
                 Distance::One(bytes) => self.moved(place, &bytes),
                 Distance::Each(bytes) => {
                     let size = place::dtype(self.context, target).size();
@@ -64,7 +63,13 @@ impl Body<'_, '_> {
         place
     }
 
-    fn distance(&mut self, index: &Expr, stride: &str, what: Computed, size: u32) -> Distance {
+    fn distance(
+        &mut self,
+        index: &Expr,
+        stride: &str,
+        dimension: DataDimension,
+        span: Span,
+    ) -> Distance {
         if let Some(known) = constant(index) {
             return Distance::One(match known {
                 0 => String::from("0"),
@@ -76,29 +81,42 @@ impl Body<'_, '_> {
         if is_uniform(index, self.row.vector) {
             let value = self.first_lane(&value);
             self.lanes = Lanes { width: 1 };
-            let value = self.index_inside(&value, what, size, lanes);
+            let value = self.index_inside(&value, dimension, span, lanes);
             self.lanes = lanes;
             return Distance::One(self.b.mul(&value, stride));
         }
-        let value = self.index_inside(&value, what, size, lanes);
+        let value = self.index_inside(&value, dimension, span, lanes);
         let kind = lanes.of("i64");
         let stride = splat(self.b, lanes, "i64", stride);
         Distance::Each(self.b.value(format_args!("mul {kind} {value}, {stride}")))
     }
 
     /// An index, or the first one where it is outside of its data dimension; notes the access there.
-    fn index_inside(&mut self, index: &str, what: Computed, size: u32, row: Lanes) -> String {
-        let outside = self.index_outside(index, size);
-        self.note_outside(&outside, what, row);
+    fn index_inside(
+        &mut self,
+        index: &str,
+        dimension: DataDimension,
+        span: Span,
+        row: Lanes,
+    ) -> String {
+        let outside = self.index_outside(index, dimension.size);
+        let what = Wrong::Index(dimension);
+        self.note(&outside, Failure { what, span }, row);
         let first = self.lanes.constant(DType::Int64, "0");
         self.arithmetic()
             .select(&outside, DType::Int64, &first, index)
     }
 
     /// An index that is compared instead of added to an address.
-    pub(super) fn checked_index(&mut self, index: String, what: Computed, size: u32) -> String {
-        let outside = self.index_outside(&index, size);
-        self.note_outside(&outside, what, self.lanes);
+    pub(super) fn checked_index(
+        &mut self,
+        index: String,
+        dimension: DataDimension,
+        span: Span,
+    ) -> String {
+        let outside = self.index_outside(&index, dimension.size);
+        let what = Wrong::Index(dimension);
+        self.note(&outside, Failure { what, span }, self.lanes);
         index
     }
 

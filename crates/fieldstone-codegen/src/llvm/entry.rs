@@ -14,7 +14,7 @@ use crate::tile::Scratch;
 use super::abi::Words;
 use super::builder::Builder;
 use super::kernel::Loops;
-use super::{Computed, Layout, Target, contiguous_along, types};
+use super::{Failure, Layout, Target, contiguous_along, types};
 
 /// What a kernel is made from.
 pub(super) struct Context<'a> {
@@ -23,8 +23,8 @@ pub(super) struct Context<'a> {
     pub layout: &'a Layout,
     pub target: &'a Target,
     pub scratch: &'a Scratch,
-    /// Accesses whose levels or indices are computed, in all kernels so far.
-    pub computed: &'a RefCell<Vec<Computed>>,
+    /// Where the call may fail, in all kernels so far.
+    pub failures: &'a RefCell<Vec<Failure>>,
 }
 
 impl Context<'_> {
@@ -51,7 +51,7 @@ pub(super) struct Entry {
     pub scalars: HashMap<ScalarId, String>,
     /// The first level of each array whose levels are computed, and one past the last.
     pub array_levels: HashMap<Written, (String, String)>,
-    /// Where to write the number of an access outside of its array.
+    /// Where to write the number of a failure.
     pub outside: String,
     /// What may be stored past the caches, and the `i1` that says whether it is.
     pub streamed: HashSet<Written>,
@@ -75,9 +75,9 @@ pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) ->
     let mut used = Vec::new();
     let mut scalars = Vec::new();
     let mut afar = Vec::new();
-    let mut may_miss = false;
+    let mut may_fail = false;
     for statement in loops.statements() {
-        statement.walk(&mut |inner| may_miss |= inner.may_miss());
+        statement.walk(&mut |inner| may_fail |= inner.may_fail());
         let accesses = Accesses::of(statement);
         afar.extend(accesses.afar.iter().copied());
         used.extend(accesses.reads.iter().map(|(target, _)| *target));
@@ -121,8 +121,8 @@ pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) ->
             entry.arrays.insert(target, array);
         }
     }
-    if may_miss {
-        let address = word(b, Words::OUTSIDE);
+    if may_fail {
+        let address = word(b, Words::FAILURE);
         entry.outside = b.value(format_args!("inttoptr i64 {address} to ptr"));
     }
     for target in afar {

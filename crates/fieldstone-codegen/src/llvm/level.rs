@@ -9,7 +9,7 @@ use fieldstone_stencil::{Axis, DType, Offset, Span};
 use super::place::{self, Spacing};
 use super::row::{Body, lane_indices, load_scalar, splat};
 use super::types::{self, Lanes};
-use super::{Computed, Where};
+use super::{Failure, Wrong};
 
 /// Targets that statements write, and access at levels that are computed: whether that is an element written before shows
 /// at run time, so every access goes to memory at once.
@@ -192,19 +192,15 @@ impl Body<'_, '_> {
         let outside = self
             .b
             .value(format_args!("icmp ne {kind} {level}, {nearest}"));
-        let access = Computed {
-            of: target,
-            what: Where::Level,
-            span,
-        };
-        self.note_outside(&outside, access, row);
+        let what = Wrong::Level(target);
+        self.note(&outside, Failure { what, span }, row);
         nearest
     }
 
-    /// Notes an access where it is outside of its array at points that count. `row` are the lanes of the row, `outside` has
-    /// those of [`Body::lanes`].
-    pub(super) fn note_outside(&mut self, outside: &str, access: Computed, row: Lanes) {
-        let mut outside = outside.to_owned();
+    /// Notes a failure where it happens at points that count. `row` are the lanes of the row, `fails` has those of
+    /// [`Body::lanes`].
+    pub(super) fn note(&mut self, fails: &str, failure: Failure, row: Lanes) {
+        let mut fails = fails.to_owned();
         let narrow = self.lanes;
         let counts = self.guard.clone();
         let counts = match (counts, self.mask.clone()) {
@@ -221,17 +217,17 @@ impl Body<'_, '_> {
                 true => counts,
                 false => self.any(row, &counts),
             };
-            outside = self.arithmetic().and(&outside, &counts);
+            fails = self.arithmetic().and(&fails, &counts);
         }
-        let outside = self.any(narrow, &outside);
-        let mut computed = self.context.computed.borrow_mut();
-        let known = computed.iter().position(|known| *known == access);
+        let fails = self.any(narrow, &fails);
+        let mut failures = self.context.failures.borrow_mut();
+        let known = failures.iter().position(|known| *known == failure);
         let number = known.unwrap_or_else(|| {
-            computed.push(access);
-            computed.len() - 1
+            failures.push(failure);
+            failures.len() - 1
         });
         let flag = &self.entry.outside;
-        self.b.when(&outside, |b| {
+        self.b.when(&fails, |b| {
             b.effect(format_args!(
                 "store atomic i64 {}, ptr {flag} monotonic, align 8",
                 number + 1

@@ -32,7 +32,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use fieldstone_stencil::ir::Stencil;
+use fieldstone_stencil::ir::{DataDimension, Stencil};
 use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::{Nest, Placement, RowNest, Schedule};
 use fieldstone_stencil::{Axis, Span};
@@ -108,31 +108,28 @@ pub struct Module {
     pub text: String,
     /// One for each nest, several for a nest that runs level by level.
     pub kernels: Vec<Kernel>,
-    /// What may be accessed outside of its array; kernels number these accesses from one.
-    pub computed: Vec<Computed>,
+    /// Where the call may fail; kernels number these places from one.
+    pub failures: Vec<Failure>,
 }
 
-/// An access at a level or an index that is computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Computed {
-    /// What is accessed.
-    pub of: fieldstone_stencil::ir::Target,
-    /// What may lie outside.
-    pub what: Where,
+/// A place where a kernel may find that the call fails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What is wrong there.
+    pub what: Wrong,
     /// Where it stands in the source.
     pub span: Span,
 }
 
-/// What an access may be outside of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Where {
-    /// The levels of the array.
-    Level,
-    /// A data dimension.
-    Index {
-        /// Elements along it.
-        size: u32,
-    },
+/// What a kernel may find.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// An access at a level that the array of a target does not have.
+    Level(fieldstone_stencil::ir::Target),
+    /// An access at an index that a data dimension does not have.
+    Index(DataDimension),
+    /// Bounds of these intervals that are not what they have to be.
+    Intervals(Vec<Span>),
 }
 
 /// A function of a module.
@@ -168,10 +165,10 @@ pub fn emit(program: &Program, schedule: &Schedule, layout: &Layout, target: &Ta
     let mut module = Module {
         text: String::new(),
         kernels: Vec::new(),
-        computed: Vec::new(),
+        failures: Vec::new(),
     };
     let mut declarations = BTreeSet::new();
-    let computed = RefCell::new(Vec::new());
+    let failures = RefCell::new(Vec::new());
     let mut add = |nest: kernel::Loops<'_>, scratch: Scratch| {
         let name = format!("fieldstone_kernel_{}", module.kernels.len());
         let context = entry::Context {
@@ -180,7 +177,7 @@ pub fn emit(program: &Program, schedule: &Schedule, layout: &Layout, target: &Ta
             layout,
             target,
             scratch: &scratch,
-            computed: &computed,
+            failures: &failures,
         };
         let (text, declared) = kernel::function(&name, &context, nest);
         module.text.push_str(&text);
@@ -215,7 +212,7 @@ pub fn emit(program: &Program, schedule: &Schedule, layout: &Layout, target: &Ta
             }
         }
     }
-    module.computed = computed.into_inner();
+    module.failures = failures.into_inner();
     for declaration in declarations {
         let _ = writeln!(module.text, "{declaration}");
     }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use fieldstone_stencil::grid::Range;
 use fieldstone_stencil::ir::{
-    BinaryOp, DataDimension, Expr, ExprKind, LevelIndex, ScalarId, Stencil, Stmt, StmtKind, Target,
+    BinaryOp, Expr, ExprKind, LevelIndex, ScalarId, Stencil, Stmt, StmtKind, Target,
 };
 use fieldstone_stencil::schedule::Stage;
 use fieldstone_stencil::visit::Accesses;
@@ -20,7 +20,7 @@ use super::level;
 use super::place::{self, Row, RowPointer, Spacing};
 use super::range::{bound, in_area};
 use super::types::{self, Lanes};
-use super::{Computed, Where};
+use super::{Failure, Wrong};
 
 /// What is computed once for a row.
 pub(super) struct Preheader {
@@ -359,6 +359,19 @@ impl Body<'_, '_> {
                 condition: test,
                 body,
             } => self.repeat(test, body, condition),
+            StmtKind::Require {
+                condition: test,
+                intervals,
+                ..
+            } => {
+                let holds = self.expression(test);
+                let fails = self.arithmetic().not(&holds);
+                let failure = Failure {
+                    what: Wrong::Intervals(intervals.clone()),
+                    span: statement.span,
+                };
+                self.note(&fails, failure, self.lanes);
+            }
             StmtKind::Region { area, body } => {
                 let inside = self.inside(*area);
                 let condition = match inside {
@@ -561,14 +574,9 @@ impl Body<'_, '_> {
                 let b = self.where_also(&fails, right);
                 self.arithmetic().select(&condition, dtype, &a, &b)
             }
-            ExprKind::Checked(index, DataDimension { of, size }) => {
-                let access = Computed {
-                    of: *of,
-                    what: Where::Index { size: *size },
-                    span: expr.span,
-                };
+            ExprKind::Checked(index, dimension) => {
                 let index = self.expression(index);
-                self.checked_index(index, access, *size)
+                self.checked_index(index, *dimension, expr.span)
             }
             ExprKind::Cast(operand) => {
                 let value = self.expression(operand);

@@ -79,9 +79,10 @@ pub(super) struct Writer<'a> {
 }
 
 /// Python functions by name, each after those it calls.
-const FUNCTIONS: [(&str, &str); 15] = [
+const FUNCTIONS: [(&str, &str); 16] = [
     ("_Field", include_str!("field.py")),
     ("_inside", include_str!("inside.py")),
+    ("_require", include_str!("require.py")),
     ("_pick", include_str!("pick.py")),
     ("_put", include_str!("put.py")),
     ("_level", include_str!("levels.py")),

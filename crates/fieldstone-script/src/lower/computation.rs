@@ -1,13 +1,13 @@
 //! `with computation(…), interval(…)`.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use fieldstone_stencil::bounds;
+use fieldstone_stencil::bounds::{self, Covered};
 use fieldstone_stencil::ir::{
     self, BinaryOp, Computation, ExprKind, LevelIndex, Literal, Order, Section, Target, TempId,
 };
 use fieldstone_stencil::visit::{accesses, reads};
-use fieldstone_stencil::{Axis, Bound, Diagnostic, Interval, Level, Offset, Span};
+use fieldstone_stencil::{Axes, Axis, Bound, DType, Diagnostic, Interval, Level, Offset, Span};
 use ruff_python_ast::{Expr, ExprCall, Stmt, StmtAnnAssign, StmtFunctionDef, StmtIf, StmtWith};
 use ruff_text_size::Ranged;
 
@@ -35,6 +35,17 @@ struct Levels {
     interval: Interval,
     /// Which of them it has, where that shows at run time.
     guard: Option<ir::Expr>,
+    covered: Covered,
+}
+
+/// An interval of the computation that is lowered now.
+#[derive(Debug)]
+pub(super) struct Entered {
+    /// Computations of the stencil before it.
+    at: usize,
+    covered: Covered,
+    /// Whether its bounds show at run time.
+    computed: bool,
 }
 
 /// A bound of an interval.
@@ -131,11 +142,7 @@ impl Lowering<'_> {
         let (order, interval) = match self.stencil.temporary(*id).axes.contains(Axis::K) {
             true => (Order::Parallel, Interval::FULL),
             false => {
-                let end = Bound {
-                    offset: 1,
-                    ..Bound::START
-                };
-                let start = Bound::START;
+                let (start, end) = (Bound::START, first_level());
                 (Order::Forward, Interval { start, end })
             }
         };
@@ -240,6 +247,7 @@ impl Lowering<'_> {
             sections: Vec::new(),
             span,
         };
+        self.entered.clear();
         match items.interval {
             Some((levels, span)) => {
                 self.section(&mut computation, levels, span, items.areas, &with.body);
@@ -252,6 +260,80 @@ impl Lowering<'_> {
         if !computation.sections.is_empty() {
             self.stencil.computations.push(computation);
         }
+        self.require_levels();
+    }
+
+    /// Requires of intervals whose bounds show at run time what is checked of others when a stencil is made: that they are
+    /// inside of the domain, and have no level in common.
+    fn require_levels(&mut self) {
+        let mut entered = std::mem::take(&mut self.entered);
+        if !entered.iter().any(|interval| interval.computed) {
+            return;
+        }
+        let mut written = HashSet::new();
+        for computation in &self.stencil.computations[entered[0].at..] {
+            let bodies = computation.sections.iter().map(|section| &section.body);
+            bodies.for_each(|body| {
+                accesses(body, &mut |access| {
+                    if access.write {
+                        written.insert(access.target);
+                    }
+                });
+            });
+        }
+        let mut checks = Vec::with_capacity(entered.len());
+        for n in 0..entered.len() {
+            let mut body = Vec::new();
+            if entered[n].computed {
+                let covered = &mut entered[n].covered;
+                for bound in [&mut covered.start, &mut covered.end] {
+                    self.keep_bound(bound, &written, &mut body);
+                }
+                body.push(covered.inside());
+            }
+            let earlier = entered[..n].iter().map(|earlier| &earlier.covered);
+            body.extend(earlier.map(|earlier| entered[n].covered.apart(earlier)));
+            checks.push(body);
+        }
+        for (interval, body) in entered.iter().zip(checks).rev() {
+            if body.is_empty() {
+                continue;
+            }
+            let span = interval.covered.span;
+            let one_level = section_of_one_level(body, span);
+            self.stencil.computations.insert(
+                interval.at,
+                Computation {
+                    order: Order::Parallel,
+                    sections: vec![one_level],
+                    span,
+                },
+            );
+        }
+    }
+
+    /// Keeps a bound as it is where an interval begins, if the computation may change it.
+    fn keep_bound(
+        &mut self,
+        bound: &mut ir::Expr,
+        written: &HashSet<Target>,
+        body: &mut Vec<ir::Stmt>,
+    ) {
+        let mut changes = false;
+        reads(bound, &mut |access| {
+            changes |= written.contains(&access.target)
+        });
+        if !changes {
+            return;
+        }
+        let span = bound.span;
+        let temp = self.fresh("bound", span);
+        self.unshaped.remove(&temp);
+        let temporary = &mut self.stencil.temporaries[temp.0 as usize];
+        temporary.axes = Axes([true, true, false]);
+        temporary.dtype = Some(DType::Int64);
+        let value = std::mem::replace(bound, read(temp, span));
+        body.push(ir::Stmt::assign(Target::Temp(temp), span, value, span));
     }
 
     /// Goes through what stands below a `with` that means nothing: there may be more errors, and names are known from here on.
@@ -360,7 +442,16 @@ impl Lowering<'_> {
             None => lowering.statements(statements),
             Some(areas) => lowering.in_areas(&areas, |lowering| lowering.statements(statements)),
         });
-        let Levels { interval, guard } = levels;
+        let Levels {
+            interval,
+            guard,
+            covered,
+        } = levels;
+        let mut entered = Entered {
+            at: self.stencil.computations.len(),
+            covered,
+            computed: guard.is_some(),
+        };
         let section = |body| Section {
             interval,
             body,
@@ -368,6 +459,7 @@ impl Lowering<'_> {
         };
         let Some(guard) = guard else {
             computation.sections.push(section(body));
+            self.entered.push(entered);
             return;
         };
         // Which intervals have a level in common shows at run time only, so each is a computation of its own.
@@ -400,6 +492,8 @@ impl Lowering<'_> {
                 ..computation.clone()
             });
         }
+        entered.at = self.stencil.computations.len();
+        self.entered.push(entered);
         self.stencil.computations.extend(before);
     }
 
@@ -600,6 +694,11 @@ impl Lowering<'_> {
     fn interval(&mut self, call: &ExprCall) -> Result<Levels, Reported> {
         let span = self.span(call);
         let mut guard = None;
+        let mut covered = Covered {
+            start: bounds::known(Bound::START, span),
+            end: bounds::known(Bound::END, span),
+            span,
+        };
         let interval = match (
             call.arguments.args.as_ref(),
             call.arguments.keywords.is_empty(),
@@ -609,6 +708,11 @@ impl Lowering<'_> {
                 let start = self.bound(start, Bound::START);
                 let end = self.bound(end, Bound::END);
                 let (start, end) = (start?, end?);
+                let value = |end: &End| match end {
+                    End::Known(bound) => bounds::known(*bound, span),
+                    End::Computed(bound) => bounds::level(bound.clone()),
+                };
+                (covered.start, covered.end) = (value(&start), value(&end));
                 let known = |end: End, open: Bound| match end {
                     End::Known(bound) => (bound, None),
                     End::Computed(bound) => (open, Some(bound)),
@@ -648,7 +752,11 @@ impl Lowering<'_> {
             }
             return Err(self.report(diagnostic));
         }
-        Ok(Levels { interval, guard })
+        Ok(Levels {
+            interval,
+            guard,
+            covered,
+        })
     }
 
     fn bound(&mut self, bound: &Expr, open: Bound) -> Result<End, Reported> {
@@ -728,6 +836,24 @@ impl Lowering<'_> {
             todo.extend(node.operands());
         }
         why
+    }
+}
+
+/// Statements that run once for each column.
+fn section_of_one_level(body: Vec<ir::Stmt>, span: Span) -> Section {
+    let (start, end) = (Bound::START, first_level());
+    Section {
+        interval: Interval { start, end },
+        body,
+        span,
+    }
+}
+
+/// The bound behind the first level.
+fn first_level() -> Bound {
+    Bound {
+        offset: 1,
+        ..Bound::START
     }
 }
 

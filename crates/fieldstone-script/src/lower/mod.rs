@@ -93,6 +93,7 @@ pub fn compile_with_warnings(
         stored: HashSet::new(),
         unshaped: HashSet::new(),
         data: false,
+        entered: Vec::new(),
         depth: 0,
     };
     lowering.signature(&text.function);
@@ -228,6 +229,8 @@ struct Lowering<'d> {
     unshaped: HashSet<TempId>,
     /// Whether anything has data dimensions.
     data: bool,
+    /// The intervals of the computation so far.
+    entered: Vec<computation::Entered>,
     /// How deeply the expression that is lowered now is nested.
     depth: usize,
 }

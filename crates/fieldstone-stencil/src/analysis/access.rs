@@ -166,6 +166,7 @@ fn check_statement(
                 }
             });
         }
+        StmtKind::Require { .. } => {}
         StmtKind::If { .. } | StmtKind::While { .. } | StmtKind::Region { .. } => {
             let before = errors.len();
             for inner in stmt.inner() {

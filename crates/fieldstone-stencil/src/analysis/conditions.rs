@@ -186,6 +186,7 @@ impl<'a> Conditions<'a> {
                     self.block(body, levels);
                     self.leave(outer);
                 }
+                StmtKind::Require { .. } => {}
                 StmtKind::Region { body, .. } => {
                     let outer = self.enter_region(stmt);
                     self.block(body, levels);

@@ -469,6 +469,11 @@ impl Check<'_> {
                         new.insert(*id);
                     }
                 }
+                StmtKind::Require { .. } => {
+                    for expr in stmt.expressions() {
+                        self.reads(expr, here, sure);
+                    }
+                }
                 // What it writes is sure inside of it only: perhaps it does not run at a point.
                 StmtKind::While { condition, body } => {
                     self.reads(condition, here, sure);
@@ -775,7 +780,10 @@ fn always_written(stencil: &Stencil, body: &[Stmt]) -> HashSet<(TempId, i64)> {
                     found.insert((*id, i64::from(offset.along(Axis::K))));
                 }
             }
-            StmtKind::Assign { .. } | StmtKind::While { .. } | StmtKind::Region { .. } => {}
+            StmtKind::Assign { .. }
+            | StmtKind::While { .. }
+            | StmtKind::Require { .. }
+            | StmtKind::Region { .. } => {}
             StmtKind::If { then, orelse, .. } => {
                 let [then, orelse] = [then, orelse].map(|body| always_written(stencil, body));
                 found.extend(then.intersection(&orelse));

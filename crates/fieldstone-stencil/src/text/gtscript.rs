@@ -184,6 +184,8 @@ impl<'a> Writer<'a> {
                 self.block(depth + 1, body);
                 self.under_conditions(-1);
             }
+            // The intervals themselves say so.
+            StmtKind::Require { .. } => self.line(depth, "pass"),
             StmtKind::Region { area, body } => {
                 let [i, j] = [Axis::I, Axis::J].map(|axis| range(axis, area.0[axis.index()]));
                 self.line(depth, &format!("with horizontal(region[{i}, {j}]):"));

@@ -40,6 +40,8 @@
 //! - `field f: float64[IJ][3, 3]` and `temp t: float64[IJ][3]` extend along some axes, or have data dimensions.
 //! - `while condition { … }` repeats, `region [0:1, :] { … }` runs on a part of the horizontal plane, with bounds as those of
 //!   intervals.
+//! - `require condition for [a, b, c, d]` ends the call with an error where the condition does not hold: the intervals from `a` to
+//!   before `b` and from `c` to before `d` are not what they have to be.
 //! - `0`, `2`, `end`, `end-1` are levels from the first and from one past the last; an interval ends before its second level.
 //! - **Types.** In a `typed stencil`, an expression has the type of its (first) operand; comparisons and tests are `bool`;
 //!   accesses have the type of their target; a literal is followed by its type. Whatever has another type says so, as in

@@ -403,6 +403,26 @@ impl Parser {
         Ok(body)
     }
 
+    /// What stands behind `require`: a condition, and the bounds of intervals that it is about.
+    fn requirement(&mut self) -> Parsed<StmtKind> {
+        let condition = self.expr(0)?;
+        if !self.take_word("for") {
+            return self.expected("`for`");
+        }
+        self.symbol("[")?;
+        let mut bounds = vec![self.expr(0)?];
+        while self.take_symbol(",") {
+            bounds.push(self.expr(0)?);
+        }
+        self.symbol("]")?;
+        let intervals = bounds.chunks(2).map(|both| both[0].span).collect();
+        Ok(StmtKind::Require {
+            condition,
+            bounds,
+            intervals,
+        })
+    }
+
     fn statement(&mut self, depth: usize) -> Parsed<Stmt> {
         let start = self.span();
         let kind = if self.take_word("if") {
@@ -423,6 +443,8 @@ impl Parser {
                 condition: self.expr(0)?,
                 body: self.block(depth + 1)?,
             }
+        } else if self.take_word("require") {
+            self.requirement()?
         } else if self.take_word("region") {
             self.symbol("[")?;
             let i = self.range()?;

@@ -184,6 +184,18 @@ impl<'a> Printer<'a> {
                 self.expr(condition);
                 self.block(depth, body, &extent);
             }
+            StmtKind::Require {
+                condition, bounds, ..
+            } => {
+                self.out.push_str("require ");
+                self.expr(condition);
+                self.out.push_str(" for [");
+                for (n, bound) in bounds.iter().enumerate() {
+                    self.out.push_str(if n == 0 { "" } else { ", " });
+                    self.expr(bound);
+                }
+                let _ = writeln!(self.out, "]{extent}");
+            }
             StmtKind::Region { area, body } => {
                 let _ = write!(self.out, "region [{area}]");
                 self.block(depth, body, &extent);

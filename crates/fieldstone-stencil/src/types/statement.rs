@@ -51,6 +51,23 @@ impl Types {
                     body: self.block(body, errors),
                 }
             }
+            StmtKind::Require {
+                condition,
+                bounds,
+                intervals,
+            } => {
+                let span = condition.span;
+                let bounds = bounds.into_iter().map(|bound| {
+                    let span = bound.span;
+                    checked(self.index(bound), span)
+                });
+                let bounds = bounds.collect();
+                StmtKind::Require {
+                    condition: checked(self.condition(condition), span),
+                    bounds,
+                    intervals,
+                }
+            }
             StmtKind::Region { area, body } => StmtKind::Region {
                 area,
                 body: self.block(body, errors),

@@ -59,7 +59,7 @@ fn add(stencil: &Stencil, statement: &Stmt, depth: usize, found: &mut Vec<Statem
     own.text.insert_str(0, &"  ".repeat(depth));
     found.push(own);
     let (first, second): (&[Stmt], &[Stmt]) = match &statement.kind {
-        StmtKind::Assign { .. } => (&[], &[]),
+        StmtKind::Assign { .. } | StmtKind::Require { .. } => (&[], &[]),
         StmtKind::If { then, orelse, .. } => (then, orelse),
         StmtKind::While { body, .. } | StmtKind::Region { body, .. } => (body, &[]),
     };
