@@ -82,10 +82,15 @@ impl Generator<'_> {
         let choice = self.random.below(found.len());
         let (kind, levels) = found.swap_remove(choice);
         let value = untyped(kind);
+        // Levels of every domain of four.
         let value = match self.random.below(4) {
-            0 => value,
+            0 => binary(BinaryOp::Mod, value, int(4)),
             1 => binary(BinaryOp::Mod, value, int(5)),
-            2 => binary(BinaryOp::FloorDiv, value, int(2)),
+            2 => binary(
+                BinaryOp::Mod,
+                binary(BinaryOp::FloorDiv, value, int(2)),
+                int(5),
+            ),
             _ => {
                 let down = 1 + self.random.below(3) as i64;
                 let inside = binary(BinaryOp::Mod, value, int(4));
