@@ -140,6 +140,20 @@ def offsets_by_axis_and_external(inp: Field[float], out: Field[float]):
         out = inp[I - shift] + inp[J + shift]
 
 
+@construct(externals={"mode": np.int64(2), "switch": np.bool_(False), "factor": np.float64(0.5)})
+def externals_that_are_numpys(inp: Field[float], out: Field[float]):
+    from __externals__ import factor, mode, switch
+
+    with computation(PARALLEL), interval(...):
+        if __INLINED(mode == 2 and not switch):
+            out = inp[-1, 0, 0] * factor
+        else:
+            out = inp[0, 1, 0]
+        if __INLINED(mode - 1 > 1 or factor < 0.25):
+            out = 2.0 * out
+        out = -out + mode
+
+
 @construct()
 def vertical_offsets_in_parallel(inp: Field[float], out: Field[float]):
     with computation(PARALLEL), interval(1, -1):

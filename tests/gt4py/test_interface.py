@@ -27,6 +27,7 @@ with fieldstone.gt4py.installed():
         PARALLEL,
         THIS_K,
         Field,
+        compile_assert,
         computation,
         external_assert,
         f32,
@@ -261,6 +262,21 @@ def test_words_that_had_other_names_once() -> None:
     stencil(inp, out, levels=3)
     np.testing.assert_array_equal(out[:, :, :3], inp[:, :, :3] + [0.0, 2.0, 4.0])
     np.testing.assert_array_equal(out[:, :, 3], inp[:, :, 3].astype(np.float32))
+
+
+@pytest.mark.parametrize("number", [int, np.int64, np.int32, np.int16])
+def test_numbers_of_numpy_are_bounds_and_offsets_too(number: type) -> None:
+    def lagged(inp: Field[float], out: Field[float]):
+        from __externals__ import lag
+
+        compile_assert(lag > 1)
+        with computation(PARALLEL), interval(lag, None):
+            out = inp[0, 0, -lag]
+
+    inp = np.random.default_rng(0).random((2, 2, 5))
+    out = np.zeros_like(inp)
+    gtscript.stencil("gt:cpu_kfirst", lagged, externals={"lag": number(2)})(inp, out)
+    np.testing.assert_array_equal(out[:, :, 2:], inp[:, :, :-2])
 
 
 def test_functions_are_functions() -> None:

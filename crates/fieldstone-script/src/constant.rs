@@ -1,5 +1,6 @@
 //! What is known at compile time: arithmetic on literals, with Python's meaning.
 
+use fieldstone_stencil::DType;
 use fieldstone_stencil::ir::{BinaryOp, CompareOp, Expr, ExprKind, Literal, UnaryOp};
 
 /// The value of an expression of literals that was simplified while it was built.
@@ -7,6 +8,31 @@ pub fn value(expression: &Expr) -> Option<Literal> {
     match expression.kind {
         ExprKind::Literal(literal) => Some(literal),
         _ => None,
+    }
+}
+
+/// The value of a literal, or of one that has a type of its own, as a number of NumPy has, and loses nothing by it.
+pub fn known(expression: &Expr) -> Option<Literal> {
+    let ExprKind::Cast(inner) = &expression.kind else {
+        return value(expression);
+    };
+    value(inner).filter(|literal| expression.dtype.is_some_and(|dtype| keeps(dtype, *literal)))
+}
+
+/// Whether a type holds a literal as it is; a real number that has a type was one of that type before.
+fn keeps(dtype: DType, literal: Literal) -> bool {
+    match (literal, dtype) {
+        (Literal::Bool(_), DType::Bool) => true,
+        (Literal::Float(_), DType::Float32 | DType::Float64) => true,
+        (Literal::Int(_), DType::Int64) => true,
+        (Literal::Int(value), DType::Int32) => i32::try_from(value).is_ok(),
+        (Literal::Int(value), DType::Int16) => i16::try_from(value).is_ok(),
+        (Literal::Int(value), DType::Int8) => i8::try_from(value).is_ok(),
+        (Literal::Int(value), DType::UInt64) => u64::try_from(value).is_ok(),
+        (Literal::Int(value), DType::UInt32) => u32::try_from(value).is_ok(),
+        (Literal::Int(value), DType::UInt16) => u16::try_from(value).is_ok(),
+        (Literal::Int(value), DType::UInt8) => u8::try_from(value).is_ok(),
+        _ => false,
     }
 }
 

@@ -170,7 +170,7 @@ impl Lowering<'_> {
         let name = self.text()[call.func.range()].to_string();
         let [argument] = self.positional::<1>(call, &name, span)?;
         let value = self.expression(argument)?;
-        match constant::value(&value) {
+        match constant::known(&value) {
             Some(value) => Ok(literal(value, span)),
             None => {
                 let span = self.span(argument);

@@ -215,7 +215,7 @@ impl Lowering<'_> {
     fn decide(&mut self, test: &Expr) -> Result<bool, Reported> {
         self.suspect(test);
         let condition = self.expression(test)?;
-        match constant::value(&condition) {
+        match constant::known(&condition) {
             Some(literal) => Ok(constant::truth(literal)),
             None => {
                 let span = self.span(test);
@@ -777,7 +777,7 @@ impl Lowering<'_> {
                     .with_help("compute the bound before the call and give it as a parameter"),
             ));
         }
-        match constant::value(&value) {
+        match constant::known(&value) {
             Some(Literal::Int(offset)) if offset.unsigned_abs() <= super::subscript::FARTHEST => {
                 Ok(End::Known(Bound {
                     level: if offset < 0 { Level::End } else { Level::Start },

@@ -127,7 +127,7 @@ impl Lowering<'_> {
         }
         let value = self.expression(element)?;
         self.number_only(&value)?;
-        match constant::value(&value) {
+        match constant::known(&value) {
             Some(Literal::Int(index)) if (0..i64::from(size)).contains(&index) => Ok(value),
             Some(Literal::Int(index)) => {
                 let mut diagnostic = rule::DATA_INDEX_RANGE.at(

@@ -239,6 +239,17 @@ impl Lowering<'_> {
         {
             return Ok(literal(value, span));
         }
+        if let (Some(value), Some(dtype)) = (constant::known(&operand), operand.dtype)
+            && let Some(value) = constant::unary(operator, value)
+        {
+            let of_type = operator != UnaryOp::Not;
+            let value = literal(value, span);
+            return Ok(if of_type {
+                cast(value, dtype, span)
+            } else {
+                value
+            });
+        }
         Ok(ir::Expr::untyped(
             ExprKind::Unary(operator, Box::new(operand)),
             span,
@@ -296,6 +307,8 @@ impl Lowering<'_> {
             if let Some(value) = constant::binary(operator, left, right) {
                 return Ok(literal(value, span));
             }
+        } else if let Some(value) = whole(operator, &left, &right) {
+            return Ok(cast(literal(value, span), DType::Int64, span));
         }
         Ok(ir::Expr::untyped(
             ExprKind::Binary(operator, Box::new(left), Box::new(right)),
@@ -340,7 +353,7 @@ impl Lowering<'_> {
             let value = self.expression(value)?;
             result = Some(match result {
                 None => value,
-                Some(left) => match constant::value(&left).map(constant::truth) {
+                Some(left) => match constant::known(&left).map(constant::truth) {
                     // A condition known at compile time decides, or leaves the decision to the other.
                     Some(truth) if truth == (operator == BinaryOp::Or) => left,
                     Some(_) => value,
@@ -390,7 +403,7 @@ impl Lowering<'_> {
             };
             let right = self.expression(right)?;
             let span = left.span.to(right.span);
-            let compared = match (constant::value(&left), constant::value(&right)) {
+            let compared = match (constant::known(&left), constant::known(&right)) {
                 (Some(left), Some(right)) => literal(
                     Literal::Bool(constant::compare(operator, left, right)),
                     span,
@@ -412,7 +425,7 @@ impl Lowering<'_> {
     fn conditional(&mut self, conditional: &ast::ExprIf, span: Span) -> Result<ir::Expr, Reported> {
         self.suspect(&conditional.test);
         let condition = self.expression(&conditional.test)?;
-        if let Some(value) = constant::value(&condition) {
+        if let Some(value) = constant::known(&condition) {
             let chosen = if constant::truth(value) {
                 &conditional.body
             } else {
@@ -467,6 +480,20 @@ pub(super) fn literal(value: Literal, span: Span) -> ir::Expr {
 }
 
 /// A conversion the user wrote.
+/// What follows from integers of which NumPy says that they have 64 bits, and from literals.
+fn whole(operator: BinaryOp, left: &ir::Expr, right: &ir::Expr) -> Option<Literal> {
+    let of_64_bits = |side: &ir::Expr| side.dtype.is_none_or(|dtype| dtype == DType::Int64);
+    match (constant::known(left)?, constant::known(right)?) {
+        (left_value @ Literal::Int(_), right_value @ Literal::Int(_))
+            if of_64_bits(left) && of_64_bits(right) =>
+        {
+            constant::binary(operator, left_value, right_value)
+                .filter(|value| matches!(value, Literal::Int(_)))
+        }
+        _ => None,
+    }
+}
+
 pub(super) fn cast(value: ir::Expr, dtype: DType, span: Span) -> ir::Expr {
     ir::Expr {
         kind: ExprKind::Cast(Box::new(value)),

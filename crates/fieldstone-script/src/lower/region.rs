@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use fieldstone_stencil::grid::Range;
-use fieldstone_stencil::ir::{ExprKind, Literal, Stmt, StmtKind, Target, TempId};
+use fieldstone_stencil::ir::{Literal, Stmt, StmtKind, Target, TempId};
 use fieldstone_stencil::visit::accesses;
 use fieldstone_stencil::{Area, Axis, Bound, Level, Span};
 use ruff_python_ast::{self as ast, Expr, ExprCall, ExprSubscript, Operator, StmtWith};
@@ -316,12 +316,7 @@ impl Lowering<'_> {
         value: &fieldstone_stencil::ir::Expr,
         span: Span,
     ) -> Result<i32, Reported> {
-        // An integer of NumPy is a literal with a type.
-        let literal = match &value.kind {
-            ExprKind::Cast(literal) => literal,
-            _ => value,
-        };
-        match constant::value(literal) {
+        match constant::known(value) {
             Some(Literal::Int(value)) if value.unsigned_abs() <= super::subscript::FARTHEST => Ok(value as i32),
             Some(_) => Err(self.report(rule::REGION.at(span, "a bound of a region is an integer, or counts from `I[0]` or `I[-1]`").with_help(FORM))),
             None => Err(self.report(
@@ -344,7 +339,7 @@ impl Lowering<'_> {
                     Expr::Slice(_) => None,
                     index => {
                         let index = self.expression(index)?;
-                        match constant::value(&index) {
+                        match constant::known(&index) {
                             Some(Literal::Int(0)) => Some(Bound {
                                 level: Level::Start,
                                 offset: 0,

@@ -583,7 +583,7 @@ impl Lowering<'_> {
             ));
         }
         let value = self.expression(element)?;
-        match constant::value(&value) {
+        match constant::known(&value) {
             Some(Literal::Int(distance)) if distance.unsigned_abs() <= FARTHEST => {
                 Ok(Distance::Constant(distance as i32))
             }
