@@ -20,6 +20,16 @@ def reversed_sum(inp: Field[float], out: Field[float]):
             out = inp + out[0, 0, 1]
 
 
+def levels_ahead(inp: Field[float], below: Field[float], out: Field[float]):
+    with computation(BACKWARD):
+        with interval(-1, None):
+            below = inp
+            out = inp + below[0, 0, -1]
+        with interval(0, -1):
+            below = inp
+            out = inp
+
+
 @pytest.mark.parametrize("columns", [1, 7, 70])
 @pytest.mark.parametrize("levels", [3, 5, 41])
 def test_inner_levels(backend, columns, levels):
@@ -40,3 +50,12 @@ def test_results_are_transposed_back_inside_the_domain_only(backend):
     np.testing.assert_array_equal(inside, np.broadcast_to([5.0, 4, 3, 2, 1], inside.shape))
     inside[...] = -1
     assert (out == -1).all()
+
+
+def test_levels_that_are_read_before_they_are_written_have_their_old_values(backend):
+    inp, below = np.random.default_rng(2).random((2, 9, 8, 7))
+    out, expected = np.zeros_like(inp), inp.copy()
+    expected[:, :, -1] += below[:, :, -2]
+    gtscript.stencil(backend, levels_ahead)(inp, below, out)
+    np.testing.assert_array_equal(out, expected)
+    np.testing.assert_array_equal(below, inp)

@@ -129,27 +129,28 @@ fn is_accessed(stage: &Stage, target: Target) -> bool {
     })
 }
 
-/// Whether the stages of a level write `array` at every point, and before that read it at most at levels visited before.
+/// Whether the stages of a level write `array` at every point, and never read a level that is not written by then.
 fn is_written_first(order: Order, stages: &[Stage], array: &Transposed) -> bool {
+    let mut written = false;
     for stage in stages {
         for accesses in stage.statements.iter().map(Accesses::of) {
-            for (target, offset) in &accesses.reads {
-                let visited = match order {
-                    Order::Forward => offset.along(Axis::K) < 0,
-                    Order::Backward => offset.along(Axis::K) > 0,
-                    Order::Parallel => false,
+            let mut reads = accesses.reads.iter().filter(|read| read.0 == array.target);
+            let unwritten = reads.any(|(_, offset)| {
+                let ahead = match order {
+                    Order::Forward => offset.along(Axis::K),
+                    Order::Backward => -offset.along(Axis::K),
+                    Order::Parallel => offset.along(Axis::K).abs(),
                 };
-                if *target == array.target && !visited {
-                    return false;
-                }
+                ahead > 0 || (ahead == 0 && !written)
+            });
+            if unwritten {
+                return false;
             }
             let always = accesses.writes.contains(&(array.target, false));
-            if always && stage.extent == array.extent {
-                return true;
-            }
+            written |= always && stage.extent == array.extent;
         }
     }
-    false
+    written
 }
 
 /// Symbol and address of the function with which kernels transpose.
