@@ -173,7 +173,7 @@ def _problem(array: DataArray, labels: Mapping[str, set[str]], argument: str, la
     by_parameter = "by the parameter dims, " if labelled else ""
     lines = [
         f"{f'argument {argument!r}' if argument else 'the DataArray'} has the dims {tuple(array.dims)}, "
-        "expected dims that are I, J, K or the number of a data dimension by name, "
+        "expected dims that are I, J and K by name (a data dimension: its number), "
         f"{by_parameter}by fieldstone.xarray.set_dims({{...}}) or by CF metadata; found:"
     ]
     for dim, meanings in labels.items():

@@ -466,7 +466,7 @@ def test_data_arrays_have_data_dimensions(
 @pytest.mark.parametrize(
     ("dims", "words"),
     [
-        (("I", "J", "K", "species"), "the number of a data dimension by name.*species: unknown"),
+        (("I", "J", "K", "species"), "a data dimension: its number.*species: unknown"),
         (("I", "J", "K", "1"), r"has the dims \(I, J, K, 1\), expected \(I, J, K, 0\) in any order"),
         (("I", "J", "0", "1"), r"has the dims \(I, J, 0, 1\), expected \(I, J, K, 0\) in any order"),
     ],
