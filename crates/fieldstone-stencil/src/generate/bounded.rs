@@ -1,8 +1,9 @@
 //! Random intervals whose bounds are known at run time only.
 
-use super::expression::{binary, int, untyped};
+use super::expression::{binary, cast, int, untyped};
 use super::{Generator, Kind, Levels, Place};
 use crate::bounds::{guard, guarded};
+use crate::dtype::DType;
 use crate::grid::{Axis, Bound, Interval, Level, Offset};
 use crate::ir::{BinaryOp, Computation, Expr, ExprKind, FieldId, Order, ScalarId, Section, Target};
 use crate::source::Span;
@@ -94,7 +95,8 @@ impl Generator<'_> {
             _ => {
                 let down = 1 + self.random.below(3) as i64;
                 let inside = binary(BinaryOp::Mod, value, int(4));
-                binary(BinaryOp::Sub, inside, int(down))
+                // Without a sign there are no levels that count from the last one.
+                binary(BinaryOp::Sub, cast(DType::Int64, inside), int(down))
             }
         };
         Some((value, levels))

@@ -325,6 +325,8 @@ impl Writer<'_> {
             fixed |= axes != Axes::IJK || access.level == LevelIndex::Absolute;
             fixed |= outline.written.contains(&access.target);
         });
+        // What a constant condition chooses may be a number.
+        part.walk(|node| fixed |= matches!(node.kind, ExprKind::Literal(Literal::Bool(_))));
         if fixed || !outline.chance(50) {
             return Offset::ZERO;
         }
