@@ -1,0 +1,100 @@
+//! The arguments of a call, and which elements of them the fields of a program are.
+
+use std::borrow::Cow;
+
+use fieldstone_stencil::Axis;
+use fieldstone_stencil::elements::Element;
+use fieldstone_stencil::ir::{Field, Stencil};
+
+use crate::call::{Call, FieldArgument};
+use crate::llvm::Layout;
+
+/// Which elements of which arguments the fields of a program are.
+pub(super) struct Elements {
+    /// Per field: the argument, and for each data dimension the place of its stride in a call and the index.
+    pub(super) places: Vec<(usize, Vec<(usize, isize)>)>,
+    /// The arguments.
+    pub(super) whole: Vec<Field>,
+    /// The place in a call of each stride of the data dimensions that the fields of the program still have.
+    data: Vec<usize>,
+    /// Whether any argument has data dimensions.
+    apart: bool,
+}
+
+impl Elements {
+    pub(super) fn new(stencil: &Stencil, elements: Vec<Element>, scheduled: &Stencil) -> Elements {
+        let mut next = 0;
+        let strides: Vec<usize> = (stencil.fields.iter())
+            .map(|field| {
+                next += field.data_dims.len();
+                next - field.data_dims.len()
+            })
+            .collect();
+        let data = (elements.iter().zip(&scheduled.fields)).flat_map(|(element, field)| {
+            let first = strides[element.field.0 as usize];
+            first..first + field.data_dims.len()
+        });
+        let data = data.collect();
+        let place = |element: Element| {
+            let field = element.field.0 as usize;
+            let along = strides[field]..;
+            let indices = element.indices.into_iter().map(|index| index as isize);
+            (field, along.zip(indices).collect())
+        };
+        Elements {
+            places: elements.into_iter().map(place).collect(),
+            whole: stencil.fields.clone(),
+            data,
+            apart: next > 0,
+        }
+    }
+
+    /// Which axis each argument of a call is contiguous along.
+    pub(super) fn layout_of(&self, call: &Call<'_>) -> Layout {
+        let both = self.whole.iter().zip(call.fields);
+        Layout(
+            both.map(|(field, argument)| contiguous_along(field, argument))
+                .collect(),
+        )
+    }
+
+    /// Which axis each field of the program is contiguous along.
+    pub(super) fn layout(&self, arguments: &Layout) -> Layout {
+        Layout(
+            self.places
+                .iter()
+                .map(|(field, _)| arguments.0[*field])
+                .collect(),
+        )
+    }
+
+    /// The memory of each field of the program, and the strides of its data dimensions.
+    pub(super) fn arguments<'a>(&self, call: &Call<'a>) -> (Cow<'a, [FieldArgument]>, Vec<isize>) {
+        if !self.apart {
+            return (Cow::Borrowed(call.fields), Vec::new());
+        }
+        let element = |(field, place): &(usize, Vec<(usize, isize)>)| {
+            let whole = call.fields[*field];
+            let bytes = (place.iter()).map(|(stride, index)| index * call.data_strides[*stride]);
+            FieldArgument {
+                pointer: whole.pointer.wrapping_offset(bytes.sum()),
+                ..whole
+            }
+        };
+        let data = self.data.iter().map(|place| call.data_strides[*place]);
+        (self.places.iter().map(element).collect(), data.collect())
+    }
+}
+
+/// The axis that an argument is contiguous along.
+pub fn contiguous_along(field: &Field, argument: &FieldArgument) -> Option<Axis> {
+    let size = field.dtype.size() as isize;
+    let points = |axis: Axis| argument.lower[axis.index()] + argument.upper[axis.index()] as isize;
+    let axes = || {
+        let axes = field.axes.iter();
+        axes.filter(|axis| argument.strides[axis.index()] == size)
+    };
+    // The stride along an axis of one point means nothing.
+    let long = axes().find(|axis| points(*axis) > 1);
+    long.or_else(|| axes().next())
+}

@@ -1,0 +1,232 @@
+//! Machine code: compiled for the layouts a stencil is called with, kept, and run on all threads.
+
+mod arguments;
+mod array;
+mod code;
+mod launch;
+
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use fieldstone_device::HostMemory;
+use fieldstone_stencil::ir::DataDimension;
+use fieldstone_stencil::program::Program;
+use fieldstone_stencil::schedule::Schedule;
+
+use self::arguments::Elements;
+pub use self::arguments::contiguous_along;
+pub(crate) use self::array::{ArrayShape, array_contiguous_along};
+pub(crate) use self::launch::extended;
+use crate::cache::Cache;
+use crate::call::Call;
+use crate::error::RunError;
+use crate::jit::{Jit, Library};
+use crate::llvm::abi::Words;
+use crate::llvm::{self, Failure, Layout, Module, Wrong};
+use crate::plan::Plan;
+use crate::stack::deep;
+
+/// The signature of a kernel; see [`crate::llvm::abi`].
+type KernelFunction = unsafe extern "C" fn(*const u64, i64, i64, *mut u8);
+
+/// What is asked of the cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reuse {
+    /// Code that is there is used, other code is compiled and kept.
+    #[default]
+    Yes,
+    /// Code is compiled and kept whatever is there.
+    Rebuild,
+    /// Code that is not there is an error.
+    Only,
+}
+
+/// A stencil as machine code, one variant for each layout it was called with.
+pub struct Native {
+    program: Program,
+    /// Which elements of which arguments the fields of the program are.
+    elements: Elements,
+    backend: &'static str,
+    jit: Arc<dyn Jit>,
+    cache: Cache,
+    reuse: Reuse,
+    variants: RwLock<Vec<Arc<Variant>>>,
+    /// Memory of temporaries that are arrays, kept for the next run.
+    spare: Mutex<Vec<HostMemory>>,
+}
+
+/// A stencil as machine code for arrays of one layout.
+pub struct Variant {
+    /// The layout.
+    pub layout: Layout,
+    /// How the stencil is computed.
+    pub schedule: Schedule,
+    /// The kernels as LLVM IR.
+    pub module: Module,
+    /// Where the code came from and how long that took.
+    pub origin: Origin,
+    words: Words,
+    kernels: Vec<KernelFunction>,
+    /// Keeps the code of `kernels` in memory.
+    _library: Library,
+}
+
+/// Where the code of a variant came from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Origin {
+    /// Whether it was found in the cache.
+    pub cached: bool,
+    /// From the typed program to code that can be called.
+    pub duration: Duration,
+    /// The part of it until the text was written that LLVM compiles.
+    pub written: Duration,
+}
+
+impl Native {
+    /// A stencil that is compiled on its first run, for the backend of that name.
+    ///
+    /// # Errors
+    /// If only code of the cache is to be used and it has none of this stencil.
+    pub fn new(
+        program: &Program,
+        backend: &'static str,
+        jit: Arc<dyn Jit>,
+        cache: Cache,
+        reuse: Reuse,
+    ) -> Result<Native, RunError> {
+        let (scheduled, elements) = deep(|| program.for_schedule());
+        let native = Native {
+            elements: Elements::new(&program.stencil, elements, &scheduled.stencil),
+            program: scheduled,
+            backend,
+            jit,
+            cache,
+            reuse,
+            variants: RwLock::default(),
+            spare: Mutex::default(),
+        };
+        if reuse == Reuse::Only && !native.may_be_cached() {
+            return Err(native.not_cached(None));
+        }
+        Ok(native)
+    }
+
+    /// Runs the stencil, after compiling it where the layout of the arguments is new.
+    ///
+    /// # Errors
+    /// If the code cannot be compiled, or memory for temporaries cannot be had.
+    ///
+    /// # Safety
+    /// Every point of `call.domain` extended by the extents of the program's analysis must be valid memory of its field, that
+    /// nobody else writes during the call, or reads where it is written.
+    pub unsafe fn run(&self, call: &Call<'_>) -> Result<(), RunError> {
+        let layout = self.elements.layout_of(call);
+        let variant = self.variant(&layout)?;
+        if call.domain.contains(&0) {
+            return Ok(());
+        }
+        let (fields, data_strides) = self.elements.arguments(call);
+        let call = &Call {
+            fields: &fields,
+            data_strides: &data_strides,
+            ..*call
+        };
+        let arrays = self.arrays(&variant, call)?;
+        let failure = AtomicU64::new(0);
+        let words = variant.words(call, &arrays, &failure);
+        // SAFETY: as the caller says; temporaries are in `arrays`, which this run has for itself.
+        unsafe { variant.run(words, call) };
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        spare.extend(arrays.into_iter().flatten().map(|array| array.memory));
+        match failure.into_inner() {
+            0 => Ok(()),
+            number => Err(self.failed(&variant, number)),
+        }
+    }
+
+    /// The error of a failure that a kernel found.
+    fn failed(&self, variant: &Variant, number: u64) -> RunError {
+        let Failure { what, span } = &variant.module.failures[number as usize - 1];
+        let stencil = &self.program.stencil;
+        let place = |span| crate::interpreter::place(stencil, span);
+        let field = |of| {
+            // Elements are targets of their own here.
+            let name = stencil.source_name(of).split('[').next();
+            name.unwrap_or_default().to_owned()
+        };
+        match what {
+            Wrong::Level(of) => RunError::LevelOutside {
+                place: place(*span),
+                field: field(*of),
+            },
+            Wrong::Index(DataDimension { of, size }) => RunError::IndexOutside {
+                place: place(*span),
+                field: field(*of),
+                size: *size,
+            },
+            Wrong::Intervals(intervals) => RunError::intervals(stencil, intervals),
+        }
+    }
+
+    /// The code for a layout, compiled where there is none yet.
+    ///
+    /// # Errors
+    /// If LLVM fails.
+    pub fn variant(&self, layout: &Layout) -> Result<Arc<Variant>, RunError> {
+        let known = |variants: &Vec<Arc<Variant>>| {
+            let found = variants.iter().find(|variant| variant.layout == *layout);
+            found.cloned()
+        };
+        let variants = self.variants.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(variant) = known(&variants) {
+            return Ok(variant);
+        }
+        drop(variants);
+        // Two threads may compile the same code at once; the first to finish is kept.
+        let fresh = Arc::new(self.compile(layout)?);
+        let mut variants = self
+            .variants
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(variant) = known(&variants) {
+            return Ok(variant);
+        }
+        variants.push(fresh.clone());
+        Ok(fresh)
+    }
+
+    /// Every variant compiled so far.
+    pub fn variants(&self) -> Vec<Arc<Variant>> {
+        let variants = self.variants.read().unwrap_or_else(PoisonError::into_inner);
+        variants.clone()
+    }
+
+    /// How arrays of a layout are computed with, up to LLVM IR: what [`Native::variant`] makes machine code of.
+    pub fn plan(&self, layout: &Layout) -> Plan {
+        let elements = self.elements.layout(layout);
+        let plan = deep(|| Plan::new(&self.program, &elements, &self.jit.target()));
+        Plan {
+            layout: layout.clone(),
+            ..plan
+        }
+    }
+
+    /// The program as it is scheduled.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The processor that code is made for.
+    pub fn target(&self) -> llvm::Target {
+        self.jit.target()
+    }
+
+    /// The assembly of a module.
+    ///
+    /// # Errors
+    /// If LLVM fails.
+    pub fn assembly(&self, module: &Module) -> Result<String, RunError> {
+        Ok(self.jit.assembly(&module.text)?)
+    }
+}
