@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::levels::is_here;
+use super::assigned::is_here;
 use crate::grid::{Axes, Axis, Offset};
 use crate::ir::{BinaryOp, Expr, ExprKind, Stencil, Stmt, StmtKind, Target, TempId, UnaryOp};
 use crate::source::Span;

@@ -6,6 +6,7 @@
 //! | [`access`] | reads and writes of a statement; those that have no defined order; names that are not used |
 //! | [`extent`] | how far around the domain each statement is computed, so that later ones find what they read |
 //! | `conditions` | under which conditions temporaries are assigned |
+//! | [`assigned`] | which temporaries are assigned where they are read |
 //! | [`levels`] | which levels are read and written, relative to the domain's ends |
 //! | [`points`] | the points a statement is computed at, and those it accesses, in a domain of given size |
 //! | [`operations`] | operations for each of these points |
@@ -16,12 +17,14 @@
 
 pub mod access;
 pub mod area;
+pub mod assigned;
 mod conditions;
 pub mod extent;
 pub mod levels;
 pub mod operations;
 pub mod points;
 pub mod traffic;
+mod written;
 
 use std::collections::HashSet;
 
@@ -203,7 +206,7 @@ pub fn analyse(stencil: &Stencil) -> Result<Analysis, Vec<Diagnostic>> {
     }
     // What reads one value of a temporary asks nothing of the statements that give it another.
     let extents = extent::of(stencil).map_err(|error| vec![*error])?;
-    let uninitialised = levels::check_temporaries(stencil)?;
+    let uninitialised = assigned::check_temporaries(stencil)?;
     let fields = fields(stencil, &places, &extents);
     let mut warnings = access::unused(stencil, &places);
     warnings.extend(once_per_place(stencil, uninitialised.warnings));
