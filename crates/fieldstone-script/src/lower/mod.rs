@@ -3,7 +3,8 @@
 //! | file | what it lowers |
 //! |---|---|
 //! | `signature` | parameters of the stencil |
-//! | `computation` | `with computation(…), interval(…)` |
+//! | `computation`, `interval` | `with computation(…), interval(…)`; the levels of an interval |
+//! | `run_time_levels` | intervals whose bounds show at run time |
 //! | `region` | `with horizontal(region[…])` |
 //! | `statement`, `target` | assignments, `return`; what is assigned |
 //! | `branch`, `condition`, `repeat` | `if`; conditions that decide nothing; `while` |
@@ -22,9 +23,11 @@ mod condition;
 mod data;
 mod expression;
 mod inlined;
+mod interval;
 mod name;
 mod region;
 mod repeat;
+mod run_time_levels;
 mod signature;
 mod statement;
 mod subscript;
@@ -230,7 +233,7 @@ struct Lowering<'d> {
     /// Whether anything has data dimensions.
     data: bool,
     /// The intervals of the computation so far.
-    entered: Vec<computation::Entered>,
+    entered: Vec<run_time_levels::Entered>,
     /// How deeply the expression that is lowered now is nested.
     depth: usize,
 }
