@@ -5,8 +5,9 @@ use fieldstone_stencil::ir::{DataDimension, Expr, Subscript, Target};
 use fieldstone_stencil::{DType, Offset, Span};
 
 use super::level::{Place, is_uniform};
+use super::memory::splat;
 use super::place::{self, Spacing};
-use super::row::{Body, splat};
+use super::row::Body;
 use super::types::Lanes;
 use super::{Failure, Wrong};
 

@@ -22,6 +22,7 @@ mod element;
 mod entry;
 mod kernel;
 mod level;
+mod memory;
 mod place;
 mod range;
 mod row;

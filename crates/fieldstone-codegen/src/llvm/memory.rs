@@ -1,0 +1,185 @@
+//! Vectors from memory and to it: addresses, loads and stores, gathers and scatters.
+
+use fieldstone_stencil::DType;
+
+use super::builder::Builder;
+use super::row::Body;
+use super::types::{self, Lanes};
+
+pub(super) fn load_scalar(b: &mut Builder, dtype: DType, pointer: &str) -> String {
+    let (kind, align) = (types::memory(dtype), dtype.size());
+    let value = b.value(format_args!("load {kind}, ptr {pointer}, align {align}"));
+    from_memory(b, Lanes { width: 1 }, dtype, value)
+}
+
+fn from_memory(b: &mut Builder, lanes: Lanes, dtype: DType, value: String) -> String {
+    if dtype != DType::Bool {
+        return value;
+    }
+    let (kind, zero) = (lanes.of("i8"), lanes.splat("i8", "0"));
+    b.value(format_args!("icmp ne {kind} {value}, {zero}"))
+}
+
+pub(super) fn splat(b: &mut Builder, lanes: Lanes, element: &str, value: &str) -> String {
+    if lanes.width == 1 {
+        return value.to_string();
+    }
+    let kind = lanes.of(element);
+    let one = b.value(format_args!(
+        "insertelement {kind} poison, {element} {value}, i64 0"
+    ));
+    let zeros = format!("<{} x i32> zeroinitializer", lanes.width);
+    b.value(format_args!(
+        "shufflevector {kind} {one}, {kind} poison, {zeros}"
+    ))
+}
+
+/// `first`, `first + 1`, …, as `i64`.
+pub(super) fn lane_indices(b: &mut Builder, lanes: Lanes, first: &str) -> String {
+    if lanes.width == 1 {
+        return first.to_string();
+    }
+    let firsts = splat(b, lanes, "i64", first);
+    let kind = lanes.of("i64");
+    let steps: Vec<String> = (0..lanes.width).map(|n| format!("i64 {n}")).collect();
+    b.value(format_args!("add {kind} {firsts}, <{}>", steps.join(", ")))
+}
+
+impl Body<'_, '_> {
+    /// Address of the first lane, `ahead` points further along a contiguous row.
+    pub(super) fn address(&mut self, row: &str, size: usize, ahead: i32) -> String {
+        let bytes = self.b.mul(self.first, size);
+        let address = self.b.offset(row, bytes);
+        self.b.offset(&address, i64::from(ahead) * size as i64)
+    }
+
+    /// Addresses of all lanes, `ahead` points further along a strided row.
+    pub(super) fn addresses(&mut self, row: &str, stride: &str, ahead: i32) -> String {
+        let first = self.b.add(self.first, ahead);
+        if self.lanes.width == 1 {
+            let bytes = self.b.mul(&first, stride);
+            return self.b.offset(row, bytes);
+        }
+        let indices = lane_indices(self.b, self.lanes, &first);
+        let strides = splat(self.b, self.lanes, "i64", stride);
+        let kind = self.lanes.of("i64");
+        let bytes = self
+            .b
+            .value(format_args!("mul {kind} {indices}, {strides}"));
+        self.b
+            .value(format_args!("getelementptr i8, ptr {row}, {kind} {bytes}"))
+    }
+
+    pub(super) fn load(&mut self, dtype: DType, address: &str) -> String {
+        let (kind, align) = (self.lanes.memory(dtype), dtype.size());
+        let value = match self.mask.clone() {
+            None => self
+                .b
+                .value(format_args!("load {kind}, ptr {address}, align {align}")),
+            Some(mask) => {
+                let function = format!("llvm.masked.load.{}.p0", self.memory_suffix(dtype));
+                let align = align.to_string();
+                let masks = self.lanes.of("i1");
+                let arguments = [
+                    ("ptr", address),
+                    ("i32", &align),
+                    (&masks, &mask),
+                    (&kind, "zeroinitializer"),
+                ];
+                self.b.call(&kind, &function, &arguments)
+            }
+        };
+        from_memory(self.b, self.lanes, dtype, value)
+    }
+
+    pub(super) fn gather(&mut self, dtype: DType, addresses: &str) -> String {
+        if self.lanes.width == 1 {
+            return load_scalar(self.b, dtype, addresses);
+        }
+        let (kind, align) = (self.lanes.memory(dtype), dtype.size().to_string());
+        let suffix = self.memory_suffix(dtype);
+        let function = format!("llvm.masked.gather.{suffix}.v{}p0", self.lanes.width);
+        let (pointers, masks) = (self.lanes.of("ptr"), self.lanes.of("i1"));
+        let mask = self.lanes_inside();
+        let arguments = [
+            (pointers.as_str(), addresses),
+            ("i32", &align),
+            (&masks, &mask),
+            (&kind, "zeroinitializer"),
+        ];
+        let value = self.b.call(&kind, &function, &arguments);
+        from_memory(self.b, self.lanes, dtype, value)
+    }
+
+    fn lanes_inside(&self) -> String {
+        let all = || self.lanes.constant(DType::Bool, "true");
+        self.mask.clone().unwrap_or_else(all)
+    }
+
+    fn memory_suffix(&self, dtype: DType) -> String {
+        match dtype {
+            DType::Bool => self.lanes.suffix_of("i8"),
+            _ => self.lanes.suffix(dtype),
+        }
+    }
+
+    pub(super) fn in_memory(&mut self, dtype: DType, value: String) -> String {
+        if dtype != DType::Bool {
+            return value;
+        }
+        let (from, to) = (self.lanes.of("i1"), self.lanes.of("i8"));
+        self.b.value(format_args!("zext {from} {value} to {to}"))
+    }
+
+    pub(super) fn store(&mut self, dtype: DType, value: &str, address: &str) {
+        let (kind, align) = (self.lanes.memory(dtype), dtype.size());
+        let Some(mask) = self.mask.clone() else {
+            self.b.effect(format_args!(
+                "store {kind} {value}, ptr {address}, align {align}"
+            ));
+            return;
+        };
+        if self.lanes.width == 1 {
+            self.b.when(&mask, |b| {
+                b.effect(format_args!(
+                    "store {kind} {value}, ptr {address}, align {align}"
+                ));
+            });
+            return;
+        }
+        let function = format!("llvm.masked.store.{}.p0", self.memory_suffix(dtype));
+        let (align, masks) = (align.to_string(), self.lanes.of("i1"));
+        let arguments = [
+            (kind.as_str(), value),
+            ("ptr", address),
+            ("i32", &align),
+            (&masks, &mask),
+        ];
+        self.b.call_void(&function, &arguments);
+    }
+
+    pub(super) fn store_past_caches(&mut self, dtype: DType, value: &str, address: &str) {
+        let (kind, align) = (self.lanes.memory(dtype), dtype.size() * self.lanes.width);
+        self.b.effect(format_args!(
+            "store {kind} {value}, ptr {address}, align {align}, !nontemporal !0"
+        ));
+    }
+
+    pub(super) fn scatter(&mut self, dtype: DType, value: &str, addresses: &str) {
+        if self.lanes.width == 1 {
+            return self.store(dtype, value, addresses);
+        }
+        let (kind, align) = (self.lanes.memory(dtype), dtype.size().to_string());
+        let suffix = self.memory_suffix(dtype);
+        let function = format!("llvm.masked.scatter.{suffix}.v{}p0", self.lanes.width);
+        let (pointers, masks) = (self.lanes.of("ptr"), self.lanes.of("i1"));
+        let mask = self.lanes_inside();
+        let arguments = [
+            (kind.as_str(), value),
+            (pointers.as_str(), addresses),
+            ("i32", &align),
+            (&masks, &mask),
+        ];
+        self.b.call_void(&function, &arguments);
+    }
+}
