@@ -346,6 +346,17 @@ def test_scalars_of_every_kind(compiled: Stencils, backend: str) -> None:
     assert (out == -1).all()
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_types_may_be_given_by_their_names_in_numpy(backend: str) -> None:
+    def shifted(inp: Field["uint8"], out: Field["int16"], *, by: "uint8", limit: "int8"):
+        with computation(PARALLEL), interval(...):
+            out = min(inp + by, limit)
+
+    out = np.zeros((2, 1, 1), np.int16)
+    gtscript.stencil(backend, shifted)(np.array([3, 250], np.uint8).reshape(2, 1, 1), out, by=4, limit=100)
+    assert out.ravel().tolist() == [7, 100]
+
+
 # The protocol ---------------------------------------------------------------------------------------------------------
 
 

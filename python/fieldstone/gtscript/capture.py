@@ -10,6 +10,7 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from ..errors import ArgumentTypeError, GTScriptDefinitionError
+from .annotations import ELEMENT_TYPES
 
 
 class Source(NamedTuple):
@@ -124,7 +125,9 @@ def evaluated_annotations(
         # Twice: a postponed annotation may be a string that was a string already.
         for _ in range(2):
             if isinstance(value, str) and not hasattr(value, "__gtscript_name__") and value not in names:
-                value = _evaluate(value, outside, local)
+                evaluated = _evaluate(value, outside, local)
+                # NumPy's name of a type is one where Python knows no other meaning of it.
+                value = value if isinstance(evaluated, Unknown) and value in ELEMENT_TYPES else evaluated
         result[name] = value
     return result
 
