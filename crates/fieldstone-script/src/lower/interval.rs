@@ -114,7 +114,7 @@ impl Lowering<'_> {
             ));
         }
         match constant::known(&value) {
-            Some(Literal::Int(offset)) if offset.unsigned_abs() <= super::subscript::FARTHEST => {
+            Some(Literal::Int(offset)) if offset.unsigned_abs() <= super::offset::FARTHEST => {
                 Ok(End::Known(Bound {
                     level: if offset < 0 { Level::End } else { Level::Start },
                     offset: offset as i32,

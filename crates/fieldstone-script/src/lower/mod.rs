@@ -9,7 +9,7 @@
 //! | `statement`, `target` | assignments, `return`; what is assigned |
 //! | `branch`, `condition`, `repeat` | `if`; conditions that decide nothing; `while` |
 //! | `expression` | operators and reads |
-//! | `subscript` | offsets |
+//! | `subscript`, `offset` | reads at other points, also at levels that are computed |
 //! | `data` | indices of data dimensions, vectors and matrices |
 //! | `call`, `inlined` | functions, maths builtins, casts; how much functions come to |
 //! | `name` | what a name means |
@@ -25,6 +25,7 @@ mod expression;
 mod inlined;
 mod interval;
 mod name;
+mod offset;
 mod region;
 mod repeat;
 mod run_time_levels;

@@ -317,7 +317,7 @@ impl Lowering<'_> {
         span: Span,
     ) -> Result<i32, Reported> {
         match constant::known(value) {
-            Some(Literal::Int(value)) if value.unsigned_abs() <= super::subscript::FARTHEST => Ok(value as i32),
+            Some(Literal::Int(value)) if value.unsigned_abs() <= super::offset::FARTHEST => Ok(value as i32),
             Some(_) => Err(self.report(rule::REGION.at(span, "a bound of a region is an integer, or counts from `I[0]` or `I[-1]`").with_help(FORM))),
             None => Err(self.report(
                 rule::NOT_CONSTANT
