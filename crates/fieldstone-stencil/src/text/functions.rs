@@ -397,7 +397,9 @@ impl<'a> Known<'a> {
             | ExprKind::Position(_)
             | ExprKind::Size(_) => true,
             ExprKind::Unary(_, a) | ExprKind::Checked(a, _) => self.keeps_its_type(a),
-            ExprKind::Binary(_, a, b) | ExprKind::Select(_, a, b) => self.keep_their_type(a, b),
+            ExprKind::Binary(_, a, b) => self.keep_their_type(a, b),
+            // Where the condition is constant, it is one of both.
+            ExprKind::Select(_, a, b) => self.keeps_its_type(a) && self.keeps_its_type(b),
             ExprKind::Call(_, operands) => match &operands[..] {
                 [a, b] => self.keep_their_type(a, b),
                 operands => operands.iter().all(|operand| self.keeps_its_type(operand)),
