@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 import os
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -42,6 +44,15 @@ def test_list_shows_what_entries_are(directory, two, command):
     assert cells[4:6] == [fieldstone.__version__, str(datetime.date.today())]
     assert re.split("  +", doubled)[:3] == ["doubled", "cpu_ifirst", "K"]
     assert re.fullmatch(rf"2 entries in {directory}, [\d.]+ KiB", total)
+
+
+def test_a_reader_may_stop_reading(two, directory):
+    program = "from fieldstone.cli import main; import sys; sys.exit(main())"
+    words = [sys.executable, "-c", program, "cache", "list", "--dir", str(directory)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as listing:
+        listing.stdout.close()  # before it writes
+        assert listing.wait() == 0
+        assert listing.stderr.read() == ""
 
 
 def test_list_shows_the_file_that_it_cannot_read(directory, entry, command):
