@@ -21,7 +21,7 @@ RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.to
 help:
 	@echo "make demo      run the main job on real data; results in fieldstone-demo/"
 	@echo "make test      format, lint and type checks, then all tests"
-	@echo "make bench     the demo's stencils beside NumPy, C and Numba; ARGS=storages: storages beside NumPy and C; ARGS=compile: time to a first result"
+	@echo "make bench     benchmark stencils beside C and NumPy; ARGS=storages: storages beside NumPy and C; ARGS=compile: time to a first result"
 	@echo "make sanitize  the crates with unsafe code under AddressSanitizer, ThreadSanitizer and valgrind"
 	@echo "make build     the package with its extension module in $(VENV)"
 	@echo "make clean     remove everything these made"

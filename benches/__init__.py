@@ -1,6 +1,7 @@
 """Benchmarks that print ratios measured in one process: ``make bench``.
 
-`diffusion` runs the demo's two stencils beside the same schemes in C (`kernels.c`, called by `native`), Numba and
-NumPy, in turns (`measure`). `storages` makes, copies and views storages beside NumPy's arrays and beside the C library
-(`bandwidth`), in rounds (`paired`). Nothing is compared with a number from another run.
+`cases` has the benchmark stencils, each with the same scheme for other packages; `contenders` calls them, `suite` lets
+them take turns (`turns`) on one grid after another. `storages` makes, copies and views storages beside NumPy's arrays
+and beside the C library (`bandwidth`), in rounds (`paired`). `compile` times the way from a definition to its first
+result. Nothing is compared with a number from another run.
 """

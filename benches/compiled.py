@@ -9,18 +9,21 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 FLAGS = ["-std=gnu11", "-O3", "-march=native", "-mprefer-vector-width=512", "-fopenmp", "-shared", "-fPIC"]
+LIBRARIES = ["-lmvec", "-lm"]
 
 
-def library(*names: str) -> ctypes.CDLL | None:
+def library(*patterns: str) -> ctypes.CDLL | None:
     """Return the library of the first source, built anew if any is newer; None where there is no C compiler."""
-    sources = [HERE / name for name in names]
+    sources = [path for pattern in patterns for path in sorted(HERE.glob(pattern))]
     built = HERE / "results" / f"lib{sources[0].stem}.so"
     newest = max(source.stat().st_mtime for source in sources)
     if not built.exists() or built.stat().st_mtime < newest:
         built.parent.mkdir(parents=True, exist_ok=True)
-        command = [os.environ.get("CC", "gcc"), *FLAGS, str(sources[0]), "-o", str(built)]
+        fresh = built.with_suffix(f".{os.getpid()}")
+        command = [os.environ.get("CC", "gcc"), *FLAGS, str(sources[0]), "-o", str(fresh), *LIBRARIES]
         try:
             subprocess.run(command, check=True)
         except FileNotFoundError:
             return None
+        fresh.replace(built)
     return ctypes.CDLL(str(built))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
+import sys
 
 import fieldstone
-from benches import native
+from benches.contenders import c
 
 
 def available() -> int:
@@ -17,11 +17,9 @@ def available() -> int:
 def limit(threads: int) -> None:
     """Let fieldstone, OpenMP and Numba use this many threads from now on."""
     fieldstone.set_num_threads(threads)
-    if importlib.util.find_spec("numba") is not None:
-        import numba
-
-        numba.set_num_threads(threads)
-    library = native.build()
+    if "numba" in sys.modules:
+        sys.modules["numba"].set_num_threads(threads)
+    library = c.library()
     if library is not None:
         # After Numba, which may start OpenMP's threads and sets their number then.
         library.omp_set_num_threads(threads)
