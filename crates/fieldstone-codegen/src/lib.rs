@@ -16,6 +16,7 @@
 pub mod alias;
 pub mod cache;
 pub mod call;
+pub mod choices;
 pub mod domain;
 pub mod error;
 pub mod interpreter;

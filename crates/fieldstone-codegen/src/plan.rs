@@ -5,6 +5,7 @@ use fieldstone_stencil::ir::{Field, TempId};
 use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::{self, Nest, Placement, RowNest, Schedule, Stage};
 
+use crate::choices::Choices;
 use crate::llvm::{self, Kernel, Layout, Module, Target};
 use crate::native::{ArrayShape, extended};
 use crate::tile::Tiles;
@@ -30,16 +31,20 @@ pub struct Plan {
     pub schedule: Schedule,
     /// The kernels as LLVM IR.
     pub module: Module,
+    /// What was chosen about it, not by the cost model.
+    pub choices: Choices,
 }
 
 impl Plan {
     /// Of a program as [`Program::for_schedule`] gives it.
-    pub fn new(program: &Program, layout: &Layout, target: &Target) -> Plan {
-        let schedule = schedule::build(program, contiguous(program, layout));
+    pub fn new(program: &Program, layout: &Layout, target: &Target, choices: &Choices) -> Plan {
+        let axis = (choices.vector).unwrap_or_else(|| contiguous(program, layout));
+        let schedule = schedule::build(program, axis);
         Plan {
             layout: layout.clone(),
-            module: llvm::emit(program, &schedule, layout, target),
+            module: llvm::emit(program, &schedule, layout, target, choices),
             schedule,
+            choices: choices.clone(),
         }
     }
 

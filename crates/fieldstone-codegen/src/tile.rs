@@ -6,6 +6,7 @@ use fieldstone_stencil::ir::{Stencil, Target, TempId};
 use fieldstone_stencil::schedule::{ColumnNest, Placement, RowNest, Schedule};
 use fieldstone_stencil::{Axis, DType, Extent};
 
+use crate::choices::Choices;
 use crate::transposed::Transposed;
 
 /// Bytes that one vector register or cache line holds at most; rows of scratch start at multiples of it.
@@ -13,6 +14,12 @@ pub const LINE: usize = 64;
 
 /// Scratch of a tile of rows should leave room for the rows of fields in a first-level cache of 32 KiB.
 const RING_BUDGET: usize = 20 * 1024;
+
+/// Scratch of a tile of rows whose size was chosen is not larger than this.
+const MOST_RINGS: usize = 4 << 20;
+
+/// Columns of a block whose size was chosen, at most.
+const MOST_COLUMNS: usize = 4096;
 
 /// Scratch of a block of columns should stay within a quarter of a second-level cache of 1 MiB.
 const COLUMN_BUDGET: usize = 256 * 1024;
@@ -37,6 +44,8 @@ pub struct Scratch {
     pub vector: Option<usize>,
     /// Largest tile along the block axis; `None` without scratch.
     pub block: Option<usize>,
+    /// Largest tile along the sliding axis, where that was chosen.
+    pub slide: Option<usize>,
 }
 
 /// Where a temporary lies in scratch memory. All numbers are bytes unless said otherwise.
@@ -87,7 +96,14 @@ impl Scratch {
         schedule: &Schedule,
         index: usize,
         nest: &RowNest,
+        choices: &Choices,
     ) -> Scratch {
+        let chosen = Scratch {
+            vector: choices.tile(nest.roles.vector).map(whole_lines),
+            block: choices.tile(nest.roles.block),
+            slide: choices.tile(nest.roles.slide),
+            ..Scratch::default()
+        };
         let rings: Vec<(TempId, DType, usize, Extent)> = temporaries(stencil, schedule)
             .filter_map(|(id, dtype, placement)| match placement {
                 Placement::Ring { nest, rows, extent } if nest == index => {
@@ -97,17 +113,27 @@ impl Scratch {
             })
             .collect();
         if rings.is_empty() {
-            return Scratch::default();
+            return chosen;
         }
         let reaches = |axis: Axis| {
             let along = |(_, _, _, extent): &(_, _, _, Extent)| extent.along(axis);
             rings.iter().any(|ring| along(ring) != (0, 0))
         };
-        let block = if reaches(nest.roles.block) { 8 } else { 1 };
+        let usual = if reaches(nest.roles.block) { 8 } else { 1 };
+        let least = rings_of(&rings, nest, LINE, 1).bytes;
+        let block = chosen
+            .block
+            .unwrap_or(usual)
+            .min((MOST_RINGS / least).max(1));
         let plan = |vector: usize| rings_of(&rings, nest, vector, block);
         let fits = |vector: &usize| plan(*vector).bytes <= RING_BUDGET;
-        let vector = [512, 256, 128].into_iter().find(fits).unwrap_or(LINE);
-        plan(vector)
+        let model = || [512, 256, 128].into_iter().find(fits).unwrap_or(LINE);
+        Scratch {
+            slide: chosen.slide,
+            ..plan(chosen.vector.map_or_else(model, |vector| {
+                vector.min(LINE * (MOST_RINGS / plan(LINE).bytes).max(1))
+            }))
+        }
     }
 
     /// Of a nest of columns, with the arrays that are transposed for it.
@@ -115,8 +141,11 @@ impl Scratch {
         stencil: &Stencil,
         schedule: &Schedule,
         index: usize,
+        nest: &ColumnNest,
         transposed: Vec<Transposed>,
+        choices: &Choices,
     ) -> Scratch {
+        let chosen = choices.tile(nest.vector).map(whole_lines);
         let columns =
             temporaries(stencil, schedule).filter_map(|(id, dtype, placement)| match placement {
                 Placement::Column { nest, window } if nest == index => Some((id, dtype, window)),
@@ -124,7 +153,10 @@ impl Scratch {
             });
         let columns: Vec<(TempId, DType, Option<usize>)> = columns.collect();
         if columns.is_empty() && transposed.is_empty() {
-            return Scratch::default();
+            return Scratch {
+                vector: chosen,
+                ..Scratch::default()
+            };
         }
         let typical_levels = 96;
         let whole = columns
@@ -135,8 +167,9 @@ impl Scratch {
             .map(|array| array.dtype.size() * typical_levels);
         let column = whole.sum::<usize>() + arrays.sum::<usize>();
         let fits = |vector: &usize| vector * column <= COLUMN_BUDGET;
+        let model = || [256, 128].into_iter().find(fits).unwrap_or(LINE);
         let mut scratch = Scratch {
-            vector: Some([256, 128].into_iter().find(fits).unwrap_or(LINE)),
+            vector: Some(chosen.map_or_else(model, |vector| vector.min(MOST_COLUMNS))),
             ..Scratch::default()
         };
         for (id, dtype, window) in columns {
@@ -275,7 +308,8 @@ impl Tiles {
             // Rows at the edge of a chunk are computed twice, so only as many chunks as the threads need.
             (threads * TILES_PER_THREAD).div_ceil(others.max(1))
         };
-        size[roles.slide.index()] = slide.div_ceil(chunks.clamp(1, slide.max(1)));
+        let chunk = slide.div_ceil(chunks.clamp(1, slide.max(1)));
+        size[roles.slide.index()] = scratch.slide.unwrap_or(chunk);
         Tiles::new(points, size)
     }
 
@@ -304,6 +338,11 @@ const ROWS_PER_CHUNK: usize = 32;
 
 /// Tiles for each thread, so that threads finish together.
 const TILES_PER_THREAD: usize = 4;
+
+/// Points of whole cache lines of the smallest elements, at least so many.
+fn whole_lines(points: usize) -> usize {
+    points.next_multiple_of(LINE)
+}
 
 /// The size of equal tiles, none larger than `cap`, that are whole cache lines of the smallest elements.
 fn even(points: usize, cap: usize) -> usize {

@@ -2,6 +2,7 @@
 
 mod support;
 
+use fieldstone_codegen::choices::Choices;
 use fieldstone_codegen::llvm::{self, Layout, Target};
 use fieldstone_stencil::{Axis, schedule};
 use support::{HORIZONTAL_DIFFUSION, THOMAS, program};
@@ -15,7 +16,8 @@ fn emitted(text: &str, fields: &[&str], layout: Vec<Option<Axis>>, features: &st
         cpu: String::from("x86-64"),
         features: features.to_owned(),
     };
-    llvm::emit(&program, &schedule, &layout, &target).text
+    let choices = Choices::default();
+    llvm::emit(&program, &schedule, &layout, &target, &choices).text
 }
 
 const AVX512: &str = "+avx,+avx2,+avx512f";

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use fieldstone_codegen::RunError;
 use fieldstone_codegen::call::Call;
+use fieldstone_codegen::choices::Choices;
 use fieldstone_codegen::error::{self, CheckError};
 use fieldstone_codegen::interpreter::{INTERRUPTED, Interpreter};
 use fieldstone_codegen::llvm::Layout;
@@ -105,6 +106,7 @@ impl Executor {
         backend: Backend,
         program: &Arc<Program>,
         cache: CacheOptions,
+        choices: Choices,
         check_nan: bool,
     ) -> PyResult<Executor> {
         match backend {
@@ -119,7 +121,8 @@ impl Executor {
             Backend::CpuKFirst | Backend::CpuIFirst => {
                 let jit = Llvmlite::shared(py)?;
                 let CacheOptions { cache, reuse } = cache;
-                let native = deep(|| Native::new(program, backend.name(), jit, cache, reuse))
+                let name = backend.name();
+                let native = deep(|| Native::new(program, name, jit, cache, reuse, choices))
                     .map_err(|error| run_error(py, &error))?;
                 Ok(Executor::Native(Box::new(native)))
             }

@@ -3,6 +3,7 @@ mod arguments;
 mod array;
 mod backend;
 mod cache;
+mod choices;
 mod definition;
 pub mod device;
 mod dlpack;

@@ -366,6 +366,8 @@ class Explanation:
         The axis that most fields are contiguous along; None for backends that do not care.
     vector_bytes : int or None
         Bytes of a vector register.
+    chosen : str
+        What the option ``schedule`` or a measurement decided, not the cost model, such as ``"tile.J=32"``.
     nests : tuple of Nest
         How it is computed, in order; empty for backends that take one statement after the other.
     temporaries : tuple of Temporary
@@ -388,6 +390,7 @@ class Explanation:
     externals: dict[str, str]
     contiguous: str | None
     vector_bytes: int | None
+    chosen: str
     nests: tuple[Nest, ...]
     temporaries: tuple[Temporary, ...]
     costs: Costs
@@ -471,7 +474,7 @@ def explanation(
     """
     from .hints import hints
 
-    schedule = facts["schedule"] or {"contiguous": None, "vector_bytes": None, "nests": (), "layout": ()}
+    schedule = facts["schedule"] or {"contiguous": None, "vector_bytes": None, "chosen": "", "nests": (), "layout": ()}
     place = facts["place"] or {"file": None, "line": None}
     if facts["schedule"] is None:
         temporaries = tuple(_in_array(name, dtype) for name, dtype in facts["temporaries"])
@@ -490,6 +493,7 @@ def explanation(
         externals={name: _value(value) for name, value in externals.items()},
         contiguous=schedule["contiguous"],
         vector_bytes=schedule["vector_bytes"],
+        chosen=schedule["chosen"],
         nests=tuple(_nest(one) for one in schedule["nests"]),
         temporaries=temporaries,
         costs=_costs(facts, temporaries, domain is not None, bandwidth),

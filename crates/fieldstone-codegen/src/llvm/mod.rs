@@ -40,6 +40,7 @@ use fieldstone_stencil::{Axis, Span};
 
 pub use row::widest;
 
+use crate::choices::{Choices, Stores};
 use crate::native::array_contiguous_along;
 use crate::tile::Scratch;
 use crate::transposed;
@@ -142,6 +143,18 @@ pub struct Kernel {
     pub scratch: Scratch,
     /// Bytes for each point that the kernel can store past the caches.
     pub streamed: usize,
+    /// Whether it does, where that was chosen.
+    pub stores: Option<Stores>,
+}
+
+impl Kernel {
+    /// Whether it stores past the caches what it can, for so many points, with caches of so many bytes.
+    pub fn streams(&self, points: usize, caches: usize) -> bool {
+        match self.stores {
+            Some(stores) => stores == Stores::Streamed && self.streamed > 0,
+            None => points.saturating_mul(self.streamed) > caches,
+        }
+    }
 }
 
 /// The axis along which a field or an array is contiguous.
@@ -162,7 +175,13 @@ fn contiguous_along(
 }
 
 /// Writes the kernels of a scheduled program.
-pub fn emit(program: &Program, schedule: &Schedule, layout: &Layout, target: &Target) -> Module {
+pub fn emit(
+    program: &Program,
+    schedule: &Schedule,
+    layout: &Layout,
+    target: &Target,
+    choices: &Choices,
+) -> Module {
     let mut module = Module {
         text: String::new(),
         kernels: Vec::new(),
@@ -192,18 +211,20 @@ pub fn emit(program: &Program, schedule: &Schedule, layout: &Layout, target: &Ta
             name,
             scratch,
             streamed,
+            stores: choices.stores,
         });
     };
     for (index, nest) in schedule.nests.iter().enumerate() {
-        let rows = |nest: &RowNest| Scratch::of_rows(&program.stencil, schedule, index, nest);
+        let stencil = &program.stencil;
+        let rows = |nest: &RowNest| Scratch::of_rows(stencil, schedule, index, nest, choices);
         match nest {
             Nest::Rows(nest) => add(kernel::Loops::Rows(nest), rows(nest)),
             Nest::Columns(nest) => {
-                let along_levels = |target| {
-                    contiguous_along(&program.stencil, schedule, layout, target) == Some(Axis::K)
-                };
+                let along_levels =
+                    |target| contiguous_along(stencil, schedule, layout, target) == Some(Axis::K);
                 let transposed = transposed::of(program, nest, along_levels);
-                let scratch = Scratch::of_columns(&program.stencil, schedule, index, transposed);
+                let scratch =
+                    Scratch::of_columns(stencil, schedule, index, nest, transposed, choices);
                 add(kernel::Loops::Columns(nest), scratch);
             }
             Nest::Levels(nest) => {

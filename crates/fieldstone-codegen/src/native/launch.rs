@@ -197,7 +197,7 @@ unsafe fn launch(
     }
     let points: usize = call.domain.iter().product();
     let caches = core_cache() * call.threads;
-    words[Words::STREAM] = u64::from(points * kernel.streamed > caches);
+    words[Words::STREAM] = u64::from(kernel.streams(points, caches));
     let words: &[u64] = words;
     let bytes = kernel.scratch.total(call.domain[2]);
     Pool::global().run(tiles.total(), call.threads, &|_, begin, end| {

@@ -20,6 +20,7 @@ pub(crate) use self::array::{ArrayShape, array_contiguous_along};
 pub(crate) use self::launch::extended;
 use crate::cache::Cache;
 use crate::call::Call;
+use crate::choices::Choices;
 use crate::error::RunError;
 use crate::jit::{Jit, Library};
 use crate::llvm::abi::Words;
@@ -51,6 +52,7 @@ pub struct Native {
     jit: Arc<dyn Jit>,
     cache: Cache,
     reuse: Reuse,
+    choices: Choices,
     variants: RwLock<Vec<Arc<Variant>>>,
     /// Memory of temporaries that are arrays, kept for the next run.
     spare: Mutex<Vec<HostMemory>>,
@@ -94,6 +96,7 @@ impl Native {
         jit: Arc<dyn Jit>,
         cache: Cache,
         reuse: Reuse,
+        choices: Choices,
     ) -> Result<Native, RunError> {
         let (scheduled, elements) = deep(|| program.for_schedule());
         let native = Native {
@@ -103,6 +106,7 @@ impl Native {
             jit,
             cache,
             reuse,
+            choices,
             variants: RwLock::default(),
             spare: Mutex::default(),
         };
@@ -205,7 +209,7 @@ impl Native {
     /// How arrays of a layout are computed with, up to LLVM IR: what [`Native::variant`] makes machine code of.
     pub fn plan(&self, layout: &Layout) -> Plan {
         let elements = self.elements.layout(layout);
-        let plan = deep(|| Plan::new(&self.program, &elements, &self.jit.target()));
+        let plan = deep(|| Plan::new(&self.program, &elements, &self.jit.target(), &self.choices));
         Plan {
             layout: layout.clone(),
             ..plan

@@ -38,6 +38,7 @@ use self::frozen::FrozenStencil;
 use crate::arguments::Signature;
 use crate::backend::{Backend, Executor};
 use crate::cache::CacheOptions;
+use crate::choices::choices;
 use crate::definition::{Declared, Definition};
 use crate::ending::entered;
 use crate::errors::raise;
@@ -103,6 +104,7 @@ impl Stencil {
                 backend,
                 &program,
                 CacheOptions::of(py, options)?,
+                choices(py, options)?,
                 check_nan(py, backend, option("check_nan")?)?,
             )?,
             backend,

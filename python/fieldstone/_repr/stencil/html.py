@@ -38,6 +38,8 @@ def _heading(explanation: Explanation) -> str:
         said.append(f"at least {explanation.min_levels} levels")
     if explanation.domain is not None:
         said.append("domain " + " × ".join(map(str, explanation.domain)))
+    if explanation.chosen:
+        said.append(f"chosen: {escape(explanation.chosen)}")
     return f'<div style="margin-bottom:6px">{" · ".join(said)}</div>'
 
 

@@ -70,6 +70,8 @@ def _schedule(explanation: Explanation) -> Iterator[str]:
         f"how it is computed: {count}; most fields contiguous along {explanation.contiguous}, vectors of "
         f"{explanation.vector_bytes} bytes, {explanation.threads} thread{'' if explanation.threads == 1 else 's'}"
     )
+    if explanation.chosen:
+        yield f"  chosen: {explanation.chosen}"
     for number, nest in enumerate(nests):
         yield from _nest(number, nest)
 

@@ -74,6 +74,8 @@ struct ScheduleFacts {
     contiguous: String,
     layout: Vec<(String, Option<String>)>,
     vector_bytes: usize,
+    /// What the cost model did not decide.
+    chosen: String,
     nests: Vec<NestFacts>,
     temporaries: Vec<TemporaryFacts>,
 }
@@ -191,6 +193,7 @@ impl Stencil {
                 .map(|(name, axis)| (name.clone(), axis.map(|axis| axis.to_string())))
                 .collect(),
             vector_bytes: explained.vector_bytes,
+            chosen: plan.choices.to_string(),
             nests: (0..plan.schedule.nests.len())
                 .map(|number| explained.nest(number))
                 .collect(),

@@ -134,9 +134,10 @@ impl Explained<'_> {
                 .map(|(array, _)| (name(array.target), array.load, array.store.is_some()))
                 .collect(),
             streamed,
-            streams: self
-                .domain
-                .map(|domain| points(domain).saturating_mul(streamed) > self.caches),
+            streams: self.domain.map(|domain| {
+                let mut kernels = kernels.iter();
+                kernels.any(|kernel| kernel.streams(points(domain), self.caches))
+            }),
         }
     }
 

@@ -1,0 +1,185 @@
+//! What may be chosen about how a stencil runs without changing what it computes.
+
+use std::fmt;
+
+use fieldstone_stencil::Axis;
+
+/// Choices somebody made; whatever is `None` the cost model decides.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Choices {
+    /// Axis that rows run along.
+    pub vector: Option<Axis>,
+    /// Points of a tile along I, J, K, at most.
+    pub tile: [Option<usize>; 3],
+    /// Where results are stored that the stencil does not read.
+    pub stores: Option<Stores>,
+}
+
+/// Where results are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stores {
+    /// In the caches, where somebody may read them next.
+    Cached,
+    /// Past the caches, which then keep what is read.
+    Streamed,
+}
+
+/// A choice that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChoiceError {
+    /// There is no such choice.
+    #[error("'{0}' is not known")]
+    Name(String),
+    /// The value is not one of those that may be chosen.
+    #[error("{name} is {value}, expected {expected}")]
+    Value {
+        /// The choice.
+        name: String,
+        /// What was given.
+        value: String,
+        /// What may be given.
+        expected: &'static str,
+    },
+}
+
+impl Stores {
+    const ALL: [Stores; 2] = [Stores::Cached, Stores::Streamed];
+
+    /// A word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stores::Cached => "cached",
+            Stores::Streamed => "streamed",
+        }
+    }
+}
+
+impl Choices {
+    /// Names of all choices.
+    pub const NAMES: [&str; 5] = ["vector", "tile.I", "tile.J", "tile.K", "stores"];
+
+    /// The largest tile along an axis that may be chosen: scratch memory grows with it.
+    pub const LARGEST: usize = 1 << 16;
+
+    /// Points of a tile along an axis, at most.
+    pub fn tile(&self, axis: Axis) -> Option<usize> {
+        self.tile[axis.index()]
+    }
+
+    /// These choices, and `others` where these have none.
+    pub fn or(&self, others: &Choices) -> Choices {
+        Choices {
+            vector: self.vector.or(others.vector),
+            tile: std::array::from_fn(|n| self.tile[n].or(others.tile[n])),
+            stores: self.stores.or(others.stores),
+        }
+    }
+
+    /// Makes a choice by its name.
+    ///
+    /// # Errors
+    /// If there is no such choice, or it cannot be this.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), ChoiceError> {
+        let wrong = |expected| ChoiceError::Value {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            expected,
+        };
+        let axis = |text: &str| Axis::ALL.into_iter().find(|axis| axis.to_string() == text);
+        match (name, name.strip_prefix("tile.").and_then(axis)) {
+            ("vector", _) => self.vector = Some(axis(value).ok_or(wrong("'I', 'J' or 'K'"))?),
+            ("stores", _) => {
+                let found = Stores::ALL
+                    .into_iter()
+                    .find(|stores| stores.name() == value);
+                self.stores = Some(found.ok_or(wrong("'cached' or 'streamed'"))?);
+            }
+            (_, Some(axis)) => {
+                let points = value.parse().ok();
+                let fits = |points: &usize| (1..=Choices::LARGEST).contains(points);
+                let points = points
+                    .filter(fits)
+                    .ok_or(wrong("an integer from 1 to 65536"));
+                self.tile[axis.index()] = Some(points?);
+            }
+            _ => return Err(ChoiceError::Name(name.to_owned())),
+        }
+        Ok(())
+    }
+
+    /// Reads what `Display` writes.
+    ///
+    /// # Errors
+    /// If that is something else.
+    pub fn parse(text: &str) -> Result<Choices, ChoiceError> {
+        let mut choices = Choices::default();
+        for word in text.split_whitespace() {
+            let (name, value) = word.split_once('=').unwrap_or((word, ""));
+            choices.set(name, value)?;
+        }
+        Ok(choices)
+    }
+}
+
+/// Choices as words such as `tile.J=32 stores=streamed`; nothing where none was made.
+impl fmt::Display for Choices {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let vector = self.vector.map(|axis| format!("vector={axis}"));
+        let tile = Axis::ALL.map(|axis| {
+            let points = self.tile(axis)?;
+            Some(format!("tile.{axis}={points}"))
+        });
+        let stores = self
+            .stores
+            .map(|stores| format!("stores={}", stores.name()));
+        let words: Vec<String> = [vector]
+            .into_iter()
+            .chain(tile)
+            .chain([stores])
+            .flatten()
+            .collect();
+        f.write_str(&words.join(" "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        for text in [
+            "",
+            "tile.J=32",
+            "vector=K tile.I=8 tile.J=65536 tile.K=1 stores=streamed",
+        ] {
+            assert_eq!(Choices::parse(text).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn other_words_are_refused() {
+        for (text, message) in [
+            ("colour=red", "'colour' is not known"),
+            ("tile.X=3", "'tile.X' is not known"),
+            (
+                "tile.I=0",
+                "tile.I is 0, expected an integer from 1 to 65536",
+            ),
+            ("stores=", "stores is , expected 'cached' or 'streamed'"),
+            ("vector=L", "vector is L, expected 'I', 'J' or 'K'"),
+        ] {
+            assert_eq!(Choices::parse(text).unwrap_err().to_string(), message);
+        }
+    }
+
+    #[test]
+    fn what_was_chosen_comes_before_others() {
+        let chosen = Choices::parse("tile.J=32 stores=cached").unwrap();
+        let others = Choices::parse("tile.I=64 stores=streamed").unwrap();
+        assert_eq!(
+            chosen.or(&others).to_string(),
+            "tile.I=64 tile.J=32 stores=cached"
+        );
+    }
+}

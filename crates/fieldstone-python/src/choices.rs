@@ -1,0 +1,66 @@
+//! The option `schedule` of a stencil: what somebody chose about how it runs.
+
+use fieldstone_codegen::choices::{ChoiceError, Choices};
+use fieldstone_stencil::suggest::closest;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyMapping, PyString};
+
+use crate::errors::raise;
+
+/// The choices of `schedule=`: a mapping such as `{"tile": {"J": 32}, "stores": "cached"}`, or the words that `explain` has for
+/// them, `"tile.J=32 stores=cached"`.
+pub fn choices(py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Choices> {
+    let given = options.map_or(Ok(None), |options| options.get_item("schedule"))?;
+    let Some(given) = given.filter(|given| !given.is_none()) else {
+        return Ok(Choices::default());
+    };
+    if let Ok(words) = given.cast::<PyString>() {
+        return Choices::parse(&words.to_string()).map_err(|error| refuse(py, &error));
+    }
+    let mut choices = Choices::default();
+    let Ok(given) = given.cast::<PyMapping>() else {
+        let message = format!(
+            "schedule is {}, expected a mapping such as {{'tile': {{'J': 32}}, 'stores': 'cached'}}, or words such as \
+             'tile.J=32 stores=cached'",
+            given.repr()?
+        );
+        return Err(raise(py, "ArgumentTypeError", message));
+    };
+    each(given, "", &mut |name, value| {
+        choices.set(name, value).map_err(|error| refuse(py, &error))
+    })?;
+    Ok(choices)
+}
+
+/// Calls `take` with every value of a mapping, those of mappings within with both names.
+fn each(
+    mapping: &Bound<'_, PyMapping>,
+    within: &str,
+    take: &mut dyn FnMut(&str, &str) -> PyResult<()>,
+) -> PyResult<()> {
+    for item in mapping.items()?.iter() {
+        let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+        let name = format!("{within}{name}");
+        match value.cast::<PyMapping>() {
+            Ok(inner) if within.is_empty() => each(inner, &format!("{name}."), take)?,
+            _ if value.is_none() => {}
+            // In Python, True is also the integer 1.
+            _ if value.is_instance_of::<PyBool>() => take(&name, &value.repr()?.to_string())?,
+            _ => take(&name, &value.str()?.to_string())?,
+        }
+    }
+    Ok(())
+}
+
+fn refuse(py: Python<'_>, error: &ChoiceError) -> PyErr {
+    let hint = match error {
+        ChoiceError::Name(name) => {
+            let known = Choices::NAMES;
+            let close = closest(name, known.into_iter());
+            let close = close.map_or_else(String::new, |name| format!(" (did you mean '{name}'?)"));
+            format!("{close}; what can be chosen: {}", known.join(", "))
+        }
+        ChoiceError::Value { .. } => String::new(),
+    };
+    raise(py, "ArgumentValueError", format!("schedule: {error}{hint}"))
+}

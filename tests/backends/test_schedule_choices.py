@@ -1,0 +1,112 @@
+"""The option ``schedule``: what is chosen about how a stencil runs changes no bit of its results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fieldstone import errors, gtscript
+from fieldstone.gtscript import BACKWARD, FORWARD, PARALLEL, Field, computation, interval
+
+F64 = np.float64
+SHAPE = (41, 23, 19)
+CHOICES = [
+    "stores=streamed",
+    "stores=cached",
+    "tile.I=1 tile.J=1 tile.K=1",
+    "tile.I=64 tile.J=3 tile.K=5",
+    "tile.I=65536 tile.J=65536 tile.K=65536",
+    "vector=I tile.K=2",
+    "vector=J tile.I=2",
+    "vector=K tile.J=4 stores=streamed",
+]
+
+
+def diffusion(phi: Field[F64], coefficient: Field[F64], out: Field[F64]):
+    with computation(PARALLEL), interval(...):
+        lap = 4.0 * phi - (phi[1, 0, 0] + phi[-1, 0, 0] + phi[0, 1, 0] + phi[0, -1, 0])
+        along_i = lap[1, 0, 0] - lap
+        along_j = lap[0, 1, 0] - lap
+        out = phi - coefficient * (along_i - along_i[-1, 0, 0] + along_j - along_j[0, -1, 0])
+
+
+def solve(phi: Field[F64], coefficient: Field[F64], out: Field[F64]):
+    with computation(FORWARD):
+        with interval(0, 1):
+            upper = coefficient / (2.0 + coefficient)
+            right = phi / (2.0 + coefficient)
+        with interval(1, None):
+            upper = coefficient / (2.0 + coefficient - coefficient * upper[0, 0, -1])
+            right = (phi + coefficient * right[0, 0, -1]) / (2.0 + coefficient - coefficient * upper[0, 0, -1])
+    with computation(BACKWARD):
+        with interval(-1, None):
+            out = right
+        with interval(0, -1):
+            out = right + upper * out[0, 0, 1]
+
+
+def result(definition: Any, layout: str, **options: Any) -> np.ndarray:
+    rng = np.random.default_rng(7)
+    order = [layout.index(axis) for axis in "IJK"]
+    arrays = [np.empty([SHAPE["IJK".index(axis)] for axis in layout]).transpose(order) for _ in range(3)]
+    for array in arrays:
+        array[...] = rng.random(SHAPE)
+    gtscript.stencil("cpu_ifirst", definition, **options)(*arrays)
+    return arrays[2]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("chosen", CHOICES)
+@pytest.mark.parametrize("layout", ["KJI", "IJK", "KIJ"])
+@pytest.mark.parametrize("definition", [diffusion, solve])
+def test_results_do_not_depend_on_choices(definition: Any, layout: str, chosen: str, threads: int) -> None:
+    expected = result(definition, layout)
+    np.testing.assert_array_equal(result(definition, layout, schedule=chosen, threads=threads), expected)
+
+
+def test_a_mapping_says_the_same_as_words() -> None:
+    mapping = {"tile": {"J": 32, "K": None}, "stores": "cached"}
+    stencil = gtscript.stencil("cpu_ifirst", diffusion, schedule=mapping)
+    assert stencil.explain().chosen == "tile.J=32 stores=cached"
+    assert "chosen: tile.J=32 stores=cached" in str(stencil.explain())
+    assert "rows side by side" in str(stencil.explain())
+
+
+def test_tiles_are_as_chosen() -> None:
+    stencil = gtscript.stencil("cpu_ifirst", diffusion, schedule="tile.I=128 tile.J=7 tile.K=3")
+    (nest,) = stencil.explain(domain=(1000, 100, 80)).nests
+    assert {loop.axis: loop.tile for loop in nest.loops} == {"I": 128, "J": 7, "K": 3}
+
+
+@pytest.mark.parametrize(("chosen", "streams"), [("stores=streamed", True), ("stores=cached", False)])
+def test_stores_are_as_chosen(chosen: str, streams: bool) -> None:
+    for domain in ((4, 4, 4), (1000, 1000, 100)):
+        (nest,) = gtscript.stencil("cpu_ifirst", diffusion, schedule=chosen).explain(domain=domain).nests
+        assert nest.streams is streams
+
+
+@pytest.mark.parametrize("backend", ["debug", "numpy"])
+def test_backends_without_a_schedule_ignore_it(backend: str) -> None:
+    assert gtscript.stencil(backend, diffusion, schedule="tile.J=32").explain().chosen == ""
+
+
+@pytest.mark.parametrize(
+    ("schedule", "error", "message"),
+    [
+        ({"tiel": 3}, errors.ArgumentValueError, "'tiel' is not known"),
+        ({"store": "cached"}, errors.ArgumentValueError, "did you mean 'stores'"),
+        ({"tile": {"L": 3}}, errors.ArgumentValueError, "'tile.L' is not known"),
+        ({"tile": {"I": 0}}, errors.ArgumentValueError, "tile.I is 0, expected an integer from 1 to 65536"),
+        ({"tile": {"I": 2.5}}, errors.ArgumentValueError, "tile.I is 2.5, expected an integer"),
+        ({"tile": {"I": True}}, errors.ArgumentValueError, "tile.I is True, expected an integer"),
+        ({"tile": 3}, errors.ArgumentValueError, "'tile' is not known"),
+        ({"stores": "far"}, errors.ArgumentValueError, "stores is far, expected 'cached' or 'streamed'"),
+        ("tile.J", errors.ArgumentValueError, "tile.J is , expected an integer"),
+        (3, errors.ArgumentTypeError, "schedule is 3, expected a mapping"),
+    ],
+)
+def test_other_choices_are_refused(schedule: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=f"(?s){message}"):
+        gtscript.stencil("cpu_ifirst", diffusion, schedule=schedule)
