@@ -9,6 +9,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 FLAGS = ["-std=gnu11", "-O3", "-march=native", "-mprefer-vector-width=512", "-fopenmp", "-shared", "-fPIC"]
+# What keeps loops from vectorising and nobody asks for; results stay the same.
+FLAGS += ["-fno-math-errno", "-fno-trapping-math"]
 LIBRARIES = ["-lmvec", "-lm"]
 
 

@@ -1,7 +1,11 @@
 /* All kernels for one element type; included once per type, with REAL and what depends on it defined. */
 
-/* Elements of a row of scratch memory: at least a vector before and behind the points of the domain. */
-static inline size_t NAME(width)(int n) { return ((size_t)n + 2 * LANES + 63) / 64 * 64 + 64; }
+/* Elements of a row of scratch memory: at least a vector before and behind the points of the domain, and an odd number of
+ * cache lines, so that rows do not fall into the same sets. */
+static inline size_t NAME(width)(int n) {
+    const size_t line = 64 / sizeof(REAL);
+    return (((size_t)n + 2 * LANES + line - 1) / line | 1) * line;
+}
 
 static inline REAL *NAME(scratch)(int rows, int n) { return aligned_alloc(64, rows * NAME(width)(n) * sizeof(REAL)); }
 
@@ -21,7 +25,11 @@ static inline void NAME(stream_row)(REAL *restrict to, const REAL *restrict from
 #define RESULT(name, number) REAL *const name = fields[number]
 #endif
 
+#include "cases/acoustic.h"
+#include "cases/cloud.h"
 #include "cases/copy.h"
+#include "cases/edges.h"
+#include "cases/fvt.h"
 #include "cases/hdiff.h"
 #include "cases/lap7.h"
 #include "cases/satvp.h"

@@ -7,6 +7,8 @@ C is in the header of the same name, which `benches/kernels.c` includes once for
 from __future__ import annotations
 
 from benches.case import Case
-from benches.cases import copy, hdiff, lap7, satvp, vadv, vdiff
+from benches.cases import acoustic, cloud, copy, edges, fvt, hdiff, lap7, satvp, vadv, vdiff
 
-CASES: dict[str, Case] = {module.CASE.name: module.CASE for module in (copy, lap7, hdiff, vadv, satvp, vdiff)}
+CASES: dict[str, Case] = {
+    module.CASE.name: module.CASE for module in (copy, lap7, hdiff, vadv, satvp, fvt, cloud, acoustic, vdiff, edges)
+}
