@@ -46,7 +46,15 @@ def climb(inp: Field[F64], out: Field[F64]):
         out = out + 0.25 * out[0, 0, 1]
 
 
-DEFINITIONS = [scale, neighbours, read_again, climb]
+def repeat(inp: Field[F64], out: Field[F64]):
+    with computation(PARALLEL), interval(...):
+        rounds = 0
+        while rounds < 2:
+            out = 0.5 * out + inp
+            rounds += 1
+
+
+DEFINITIONS = [scale, neighbours, read_again, climb, repeat]
 BACKENDS = ["debug", "numpy", "cpu_kfirst", "cpu_ifirst"]
 STENCILS = {
     (definition.__name__, backend): gtscript.stencil(backend=backend, definition=definition)

@@ -1,8 +1,6 @@
 //! Whether arguments of a call overlap in memory, and whether that changes the result.
 
-use std::slice;
-
-use fieldstone_stencil::ir::{FieldId, LevelIndex, Target};
+use fieldstone_stencil::ir::{FieldId, LevelIndex, Stmt, StmtKind, Target};
 use fieldstone_stencil::{Axis, Extent, Offset, Program, elements, visit};
 use smallvec::SmallVec;
 
@@ -204,6 +202,13 @@ enum Kind {
     ReadElsewhere,
 }
 
+/// Whether there is a `while` in a statement.
+fn repeats(statement: &Stmt) -> bool {
+    let mut found = false;
+    statement.walk(&mut |inner| found |= matches!(inner.kind, StmtKind::While { .. }));
+    found
+}
+
 /// Every access to a field, in the order in which it happens at one point.
 fn in_order(program: &Program) -> Vec<Access> {
     let mut accesses = Vec::new();
@@ -213,7 +218,9 @@ fn in_order(program: &Program) -> Vec<Access> {
     for (c, (computation, extents)) in computations.enumerate() {
         for (s, (section, extents)) in computation.sections.iter().zip(extents).enumerate() {
             for (statement, extent) in section.body.iter().zip(extents) {
-                visit::accesses(slice::from_ref(statement), &mut |access| {
+                // What a round of a loop writes the next one may read.
+                let rounds = vec![statement.clone(); 1 + usize::from(repeats(statement))];
+                visit::accesses(&rounds, &mut |access| {
                     let Target::Field(FieldId(id)) = access.target else {
                         return;
                     };
