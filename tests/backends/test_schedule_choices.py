@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -110,3 +111,82 @@ def test_backends_without_a_schedule_ignore_it(backend: str) -> None:
 def test_other_choices_are_refused(schedule: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=f"(?s){message}"):
         gtscript.stencil("cpu_ifirst", diffusion, schedule=schedule)
+
+
+def relax(phi: Field[F64], weight: Field[F64]):
+    """Read and write one field, as often as it takes."""
+    with computation(PARALLEL), interval(...):
+        n = 0
+        while phi > 0.01 and n < 50:
+            phi = phi * weight
+            n += 1
+
+
+def scale(phi: Field[F64], weight: Field[F64]):
+    with computation(PARALLEL), interval(...):
+        phi = phi * weight
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("FIELDSTONE_CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.parametrize("layout", ["KJI", "IJK"])
+@pytest.mark.parametrize("definition", [diffusion, solve])
+def test_measuring_changes_no_result(definition: Any, layout: str, own_cache: Path) -> None:
+    expected = result(definition, layout)
+    for schedule in ("tuned", {"tuned": True, "tile": {"J": 4}}):
+        np.testing.assert_array_equal(result(definition, layout, schedule=schedule), expected)
+
+
+def test_arguments_are_changed_by_the_call_alone(own_cache: Path) -> None:
+    rng = np.random.default_rng(3)
+    phi, weight = rng.random(SHAPE), 0.5 + 0.4 * rng.random(SHAPE)
+    # A view may have elements of somebody else between its own.
+    wide = np.repeat(phi, 2, axis=1)
+    expected = phi.copy()
+    gtscript.stencil("numpy", relax)(expected, weight)
+    tuned = gtscript.stencil("cpu_kfirst", relax, schedule="tuned")
+    tuned(wide[:, ::2], weight)
+    np.testing.assert_array_equal(wide[:, ::2], expected)
+    np.testing.assert_array_equal(wide[:, 1::2], phi)
+
+
+def test_one_array_may_be_both_arguments(own_cache: Path) -> None:
+    phi = np.random.default_rng(3).random(SHAPE)
+    expected = phi * phi
+    gtscript.stencil("cpu_kfirst", scale, schedule="tuned")(phi, phi)
+    np.testing.assert_array_equal(phi, expected)
+
+
+def test_choices_are_measured_once_for_a_size(own_cache: Path) -> None:
+    def notes() -> int:
+        return len(list(own_cache.glob("*.host")))
+
+    phi, weight = np.full(SHAPE, 0.5), np.full(SHAPE, 0.5)
+    gtscript.stencil("cpu_kfirst", relax)(phi, weight)
+    before = notes()
+    stencil = gtscript.stencil("cpu_kfirst", relax, schedule="tuned")
+    stencil(phi, weight)
+    stencil(phi[1:], weight[1:])
+    assert notes() == before + 1
+    again = gtscript.stencil("cpu_kfirst", relax, schedule="tuned")
+    again(phi, weight)
+    assert notes() == before + 1
+    assert again.explain().chosen == stencil.explain().chosen
+    stencil(phi[:4, :4, :4], weight[:4, :4, :4])
+    assert notes() == before + 2
+
+
+def test_a_note_that_cannot_be_read_is_made_again(own_cache: Path) -> None:
+    phi, weight = np.full(SHAPE, 0.5), np.full(SHAPE, 0.5)
+    gtscript.stencil("cpu_kfirst", relax, schedule="tuned")(phi, weight)
+    for note in own_cache.glob("*.host"):
+        note.write_bytes(note.read_bytes()[:-1] + b"?")
+    phi = np.full(SHAPE, 0.5)
+    gtscript.stencil("cpu_kfirst", relax, schedule="tuned")(phi, weight)
+    expected = np.full(SHAPE, 0.5)
+    gtscript.stencil("numpy", relax)(expected, weight)
+    np.testing.assert_array_equal(phi, expected)

@@ -106,7 +106,7 @@ impl Executor {
         backend: Backend,
         program: &Arc<Program>,
         cache: CacheOptions,
-        choices: Choices,
+        (choices, tuned): (Choices, bool),
         check_nan: bool,
     ) -> PyResult<Executor> {
         match backend {
@@ -122,7 +122,7 @@ impl Executor {
                 let jit = Llvmlite::shared(py)?;
                 let CacheOptions { cache, reuse } = cache;
                 let name = backend.name();
-                let native = deep(|| Native::new(program, name, jit, cache, reuse, choices))
+                let native = deep(|| Native::new(program, name, jit, cache, reuse, choices, tuned))
                     .map_err(|error| run_error(py, &error))?;
                 Ok(Executor::Native(Box::new(native)))
             }
@@ -225,7 +225,10 @@ impl Executor {
         if known.is_empty() {
             return vec![preset.clone()];
         }
-        known.iter().map(|variant| variant.layout.clone()).collect()
+        known
+            .iter()
+            .map(|variant| variant.plan.layout.clone())
+            .collect()
     }
 
     /// Compiles for a layout, where that is to be done before a call.

@@ -7,17 +7,24 @@ use pyo3::types::{PyBool, PyDict, PyMapping, PyString};
 
 use crate::errors::raise;
 
-/// The choices of `schedule=`: a mapping such as `{"tile": {"J": 32}, "stores": "cached"}`, or the words that `explain` has for
-/// them, `"tile.J=32 stores=cached"`.
-pub fn choices(py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Choices> {
+/// Word for choices that are to be measured.
+const TUNED: &str = "tuned";
+
+/// The choices of `schedule=`, and whether the others are to be measured: a mapping such as `{"tile": {"J": 32}, "stores": "cached"}`, or the words that `explain` has for
+/// them, `"tile.J=32 stores=cached"`, with or without `"tuned"`.
+pub fn choices(py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<(Choices, bool)> {
     let given = options.map_or(Ok(None), |options| options.get_item("schedule"))?;
     let Some(given) = given.filter(|given| !given.is_none()) else {
-        return Ok(Choices::default());
+        return Ok((Choices::default(), false));
     };
     if let Ok(words) = given.cast::<PyString>() {
-        return Choices::parse(&words.to_string()).map_err(|error| refuse(py, &error));
+        let words = words.to_string();
+        let (tuned, others): (Vec<&str>, Vec<&str>) =
+            words.split_whitespace().partition(|word| *word == TUNED);
+        let choices = Choices::parse(&others.join(" ")).map_err(|error| refuse(py, &error))?;
+        return Ok((choices, !tuned.is_empty()));
     }
-    let mut choices = Choices::default();
+    let (mut choices, mut tuned) = (Choices::default(), false);
     let Ok(given) = given.cast::<PyMapping>() else {
         let message = format!(
             "schedule is {}, expected a mapping such as {{'tile': {{'J': 32}}, 'stores': 'cached'}}, or words such as \
@@ -27,9 +34,13 @@ pub fn choices(py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<
         return Err(raise(py, "ArgumentTypeError", message));
     };
     each(given, "", &mut |name, value| {
-        choices.set(name, value).map_err(|error| refuse(py, &error))
+        match (name, value) {
+            (TUNED, "True" | "False") => tuned = value == "True",
+            _ => (choices.set(name, value)).map_err(|error| refuse(py, &error))?,
+        }
+        Ok(())
     })?;
-    Ok(choices)
+    Ok((choices, tuned))
 }
 
 /// Calls `take` with every value of a mapping, those of mappings within with both names.
@@ -55,8 +66,8 @@ fn each(
 fn refuse(py: Python<'_>, error: &ChoiceError) -> PyErr {
     let hint = match error {
         ChoiceError::Name(name) => {
-            let known = Choices::NAMES;
-            let close = closest(name, known.into_iter());
+            let known = [Choices::NAMES.as_slice(), &[TUNED]].concat();
+            let close = closest(name, known.iter().copied());
             let close = close.map_or_else(String::new, |name| format!(" (did you mean '{name}'?)"));
             format!("{close}; what can be chosen: {}", known.join(", "))
         }

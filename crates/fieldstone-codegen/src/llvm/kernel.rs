@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use fieldstone_stencil::ir::{Stmt, Target as Written};
+use fieldstone_stencil::ir::{FieldId, Stencil, Stmt, Target as Written};
 use fieldstone_stencil::schedule::{ColumnNest, RowNest};
 use fieldstone_stencil::visit::Accesses;
 
@@ -23,6 +23,20 @@ impl<'a> Loops<'a> {
             Loops::Rows(nest) => Box::new(nest.stages.iter().flat_map(|stage| &stage.statements)),
             Loops::Columns(nest) => Box::new(nest.stages().flat_map(|stage| &stage.statements)),
         }
+    }
+
+    /// Fields along all three axes that a nest reads or writes.
+    pub fn volumes(self, stencil: &Stencil) -> HashSet<Written> {
+        let mut found = HashSet::new();
+        for statement in self.statements() {
+            let accesses = Accesses::of(statement);
+            let read = accesses.reads.iter().map(|(target, _)| *target);
+            found.extend(read.chain(accesses.written()));
+            found.extend(accesses.afar.iter().copied());
+        }
+        let whole = |id: FieldId| stencil.field(id).axes.len() == 3;
+        found.retain(|target| matches!(target, Written::Field(id) if whole(*id)));
+        found
     }
 
     /// Fields that a nest writes at every point and never reads.

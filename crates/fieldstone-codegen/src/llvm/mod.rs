@@ -30,7 +30,7 @@ mod rows;
 mod types;
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
 
 use fieldstone_stencil::ir::{DataDimension, Stencil};
@@ -143,6 +143,8 @@ pub struct Kernel {
     pub scratch: Scratch,
     /// Bytes for each point that the kernel can store past the caches.
     pub streamed: usize,
+    /// Bytes for each point of all fields that it reads or writes there.
+    pub moved: usize,
     /// Whether it does, where that was chosen.
     pub stores: Option<Stores>,
 }
@@ -152,7 +154,7 @@ impl Kernel {
     pub fn streams(&self, points: usize, caches: usize) -> bool {
         match self.stores {
             Some(stores) => stores == Stores::Streamed && self.streamed > 0,
-            None => points.saturating_mul(self.streamed) > caches,
+            None => self.streamed > 0 && points.saturating_mul(self.moved) > caches,
         }
     }
 }
@@ -202,15 +204,21 @@ pub fn emit(
         let (text, declared) = kernel::function(&name, &context, nest);
         module.text.push_str(&text);
         declarations.extend(declared);
-        let streamed = nest.streamed();
-        let streamed = streamed
-            .iter()
-            .map(|target| place::dtype(&context, *target).size());
-        let streamed = streamed.sum();
+        let bytes = |targets: HashSet<_>| {
+            let sizes = targets
+                .iter()
+                .map(|target| place::dtype(&context, *target).size());
+            sizes.sum()
+        };
+        let (streamed, moved) = (
+            bytes(nest.streamed()),
+            bytes(nest.volumes(&program.stencil)),
+        );
         module.kernels.push(Kernel {
             name,
             scratch,
             streamed,
+            moved,
             stores: choices.stores,
         });
     };

@@ -68,6 +68,32 @@ impl Elements {
         )
     }
 
+    /// The addresses of each argument, from the first to behind the last; `None` of one without memory.
+    pub(super) fn spans(&self, call: &Call<'_>) -> Vec<Option<(usize, usize)>> {
+        let mut data = call.data_strides;
+        let both = self.whole.iter().zip(call.fields);
+        let spans = both.map(|(field, argument)| {
+            let (own, others) = data.split_at(field.data_dims.len());
+            data = others;
+            let (mut first, mut last) = (argument.pointer as isize, argument.pointer as isize);
+            for axis in 0..3 {
+                let before = -argument.lower[axis] * argument.strides[axis];
+                let behind = (argument.upper[axis] as isize - 1) * argument.strides[axis];
+                if -argument.lower[axis] >= argument.upper[axis] as isize {
+                    return None;
+                }
+                (first, last) = (first + before.min(behind), last + before.max(behind));
+            }
+            for (stride, size) in own.iter().zip(&field.data_dims) {
+                let reach = stride * (*size as isize - 1);
+                (first, last) = (first + reach.min(0), last + reach.max(0));
+            }
+            let there = !argument.pointer.is_null();
+            there.then_some((first as usize, last as usize + field.dtype.size()))
+        });
+        spans.collect()
+    }
+
     /// The memory of each field of the program, and the strides of its data dimensions.
     pub(super) fn arguments<'a>(&self, call: &Call<'a>) -> (Cow<'a, [FieldArgument]>, Vec<isize>) {
         if !self.apart {

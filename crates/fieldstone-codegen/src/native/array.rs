@@ -77,13 +77,13 @@ impl Native {
     ) -> Result<Vec<Option<Array<'_>>>, RunError> {
         let stencil = &self.program.stencil;
         let mut arrays = Vec::with_capacity(stencil.temporaries.len());
-        for (number, placement) in variant.schedule.temporaries.iter().enumerate() {
+        for (number, placement) in variant.plan.schedule.temporaries.iter().enumerate() {
             let Placement::Array { extent, zeroed } = *placement else {
                 arrays.push(None);
                 continue;
             };
             let temporary = stencil.temporary(TempId(number as u32));
-            let contiguous = variant.schedule.contiguous;
+            let contiguous = variant.plan.schedule.contiguous;
             let shape = ArrayShape::new(call.domain, extent, contiguous, temporary);
             let memory = self.memory(shape.bytes)?;
             if zeroed {

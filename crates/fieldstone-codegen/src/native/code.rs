@@ -6,6 +6,7 @@ use super::{KernelFunction, Native, Origin, Reuse, Variant};
 use crate::cache::Key;
 use crate::cache::claim::Claim;
 use crate::cache::entry::Facts;
+use crate::choices::Choices;
 use crate::error::RunError;
 use crate::jit::Library;
 use crate::llvm::abi::Words;
@@ -13,31 +14,45 @@ use crate::llvm::{self, Layout, Module};
 use crate::plan::Plan;
 
 impl Native {
-    pub(super) fn compile(&self, layout: &Layout) -> Result<Variant, RunError> {
+    pub(super) fn compile(
+        &self,
+        layout: &Layout,
+        size: Option<u32>,
+        choices: &Choices,
+    ) -> Result<Variant, RunError> {
         let start = Instant::now();
         self.check_types(&self.jit.target())?;
-        let Plan {
-            schedule, module, ..
-        } = self.plan(layout);
+        let plan = self.plan_with(layout, choices);
         let written = start.elapsed();
-        let (library, cached) = self.library(layout, &module)?;
+        let (library, cached) = self.library(layout, &plan.module)?;
+        let origin = Origin {
+            cached,
+            duration: start.elapsed(),
+            written,
+        };
+        Ok(self.loaded(plan, size, library, origin))
+    }
+
+    /// A variant whose code is in memory.
+    pub(super) fn loaded(
+        &self,
+        plan: Plan,
+        size: Option<u32>,
+        library: Library,
+        origin: Origin,
+    ) -> Variant {
         let kernels = library.addresses.iter().map(|address| {
             // SAFETY: the JIT gives addresses of functions of the module, which all have this signature.
             unsafe { std::mem::transmute::<usize, KernelFunction>(*address) }
         });
-        Ok(Variant {
-            layout: layout.clone(),
-            words: Words::new(&self.program.stencil, &schedule),
+        Variant {
+            size,
+            words: Words::new(&self.program.stencil, &plan.schedule),
             kernels: kernels.collect(),
-            schedule,
-            module,
-            origin: Origin {
-                cached,
-                duration: start.elapsed(),
-                written,
-            },
+            plan,
+            origin,
             _library: library,
-        })
+        }
     }
 
     /// The code of a module, and whether it was found in the cache.
@@ -80,7 +95,7 @@ impl Native {
     }
 
     /// All that code follows from, except the layouts of the arguments.
-    fn program_parts(&self) -> [String; 7] {
+    pub(super) fn program_parts(&self) -> [String; 7] {
         let target = self.jit.target();
         [
             env!("CARGO_PKG_VERSION").to_owned(),
@@ -110,7 +125,7 @@ impl Native {
     }
 
     /// What an entry of the cache says of itself.
-    fn facts(&self, layout: &Layout) -> Facts {
+    pub(super) fn facts(&self, layout: &Layout) -> Facts {
         Facts {
             stencil: self.program.stencil.name.clone(),
             backend: self.backend.to_owned(),

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::atomic::AtomicU64;
 
-use fieldstone_device::{Contents, HostMemory, Pool, core_cache};
+use fieldstone_device::{Contents, HostMemory, Pool, shared_cache};
 use fieldstone_stencil::ir::{FieldId, Order, Target, TempId};
 use fieldstone_stencil::schedule::{LevelNest, Nest, RowNest};
 use fieldstone_stencil::{Extent, Interval};
@@ -88,8 +88,8 @@ impl Variant {
     /// As [`Native::run`], and the words must describe `call`.
     pub(super) unsafe fn run(&self, mut words: Vec<u64>, call: &Call<'_>) {
         let whole = 0..call.domain[2];
-        let mut kernels = self.kernels.iter().zip(&self.module.kernels);
-        for nest in &self.schedule.nests {
+        let mut kernels = self.kernels.iter().zip(&self.plan.module.kernels);
+        for nest in &self.plan.schedule.nests {
             match nest {
                 Nest::Levels(nest) => {
                     let count = nest.sections.iter().map(|(_, nests)| nests.len()).sum();
@@ -196,7 +196,7 @@ unsafe fn launch(
         words[Words::COUNT + axis] = tiles.count[axis] as u64;
     }
     let points: usize = call.domain.iter().product();
-    let caches = core_cache() * call.threads;
+    let caches = shared_cache(call.threads);
     words[Words::STREAM] = u64::from(kernel.streams(points, caches));
     let words: &[u64] = words;
     let bytes = kernel.scratch.total(call.domain[2]);

@@ -4,6 +4,7 @@ mod arguments;
 mod array;
 mod code;
 mod launch;
+mod tuning;
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -12,7 +13,6 @@ use std::time::Duration;
 use fieldstone_device::HostMemory;
 use fieldstone_stencil::ir::DataDimension;
 use fieldstone_stencil::program::Program;
-use fieldstone_stencil::schedule::Schedule;
 
 use self::arguments::Elements;
 pub use self::arguments::contiguous_along;
@@ -53,6 +53,8 @@ pub struct Native {
     cache: Cache,
     reuse: Reuse,
     choices: Choices,
+    /// Whether the other choices are measured.
+    tuned: bool,
     variants: RwLock<Vec<Arc<Variant>>>,
     /// Memory of temporaries that are arrays, kept for the next run.
     spare: Mutex<Vec<HostMemory>>,
@@ -60,12 +62,10 @@ pub struct Native {
 
 /// A stencil as machine code for arrays of one layout.
 pub struct Variant {
-    /// The layout.
-    pub layout: Layout,
-    /// How the stencil is computed.
-    pub schedule: Schedule,
-    /// The kernels as LLVM IR.
-    pub module: Module,
+    /// How it is computed, for the layout of the arguments.
+    pub plan: Plan,
+    /// The [size](tuning::size_class) of the domains it is for, where choices for that were measured.
+    size: Option<u32>,
     /// Where the code came from and how long that took.
     pub origin: Origin,
     words: Words,
@@ -97,6 +97,7 @@ impl Native {
         cache: Cache,
         reuse: Reuse,
         choices: Choices,
+        tuned: bool,
     ) -> Result<Native, RunError> {
         let (scheduled, elements) = deep(|| program.for_schedule());
         let native = Native {
@@ -107,6 +108,7 @@ impl Native {
             cache,
             reuse,
             choices,
+            tuned,
             variants: RwLock::default(),
             spare: Mutex::default(),
         };
@@ -126,17 +128,40 @@ impl Native {
     /// nobody else writes during the call, or reads where it is written.
     pub unsafe fn run(&self, call: &Call<'_>) -> Result<(), RunError> {
         let layout = self.elements.layout_of(call);
-        let variant = self.variant(&layout)?;
         if call.domain.contains(&0) {
+            self.variant(&layout)?;
             return Ok(());
         }
+        if !self.tuned {
+            let variant = self.variant(&layout)?;
+            // SAFETY: as the caller says.
+            return unsafe { self.run_variant(&variant, call) };
+        }
+        let size = Some(tuning::size_class(call.domain));
+        let variant = self.known(&layout, size).map_or_else(
+            || {
+                // SAFETY: as the caller says.
+                let choices = unsafe { self.tuned(&layout, call)? };
+                self.compiled(&layout, size, &choices)
+            },
+            Ok,
+        )?;
+        // SAFETY: as the caller says.
+        unsafe { self.run_variant(&variant, call) }
+    }
+
+    /// Runs one of the variants for the layout of the arguments.
+    ///
+    /// # Safety
+    /// As [`Native::run`].
+    unsafe fn run_variant(&self, variant: &Variant, call: &Call<'_>) -> Result<(), RunError> {
         let (fields, data_strides) = self.elements.arguments(call);
         let call = &Call {
             fields: &fields,
             data_strides: &data_strides,
             ..*call
         };
-        let arrays = self.arrays(&variant, call)?;
+        let arrays = self.arrays(variant, call)?;
         let failure = AtomicU64::new(0);
         let words = variant.words(call, &arrays, &failure);
         // SAFETY: as the caller says; temporaries are in `arrays`, which this run has for itself.
@@ -145,13 +170,13 @@ impl Native {
         spare.extend(arrays.into_iter().flatten().map(|array| array.memory));
         match failure.into_inner() {
             0 => Ok(()),
-            number => Err(self.failed(&variant, number)),
+            number => Err(self.failed(variant, number)),
         }
     }
 
     /// The error of a failure that a kernel found.
     fn failed(&self, variant: &Variant, number: u64) -> RunError {
-        let Failure { what, span } = &variant.module.failures[number as usize - 1];
+        let Failure { what, span } = &variant.plan.module.failures[number as usize - 1];
         let stencil = &self.program.stencil;
         let place = |span| crate::interpreter::place(stencil, span);
         let field = |of| {
@@ -178,23 +203,32 @@ impl Native {
     /// # Errors
     /// If LLVM fails.
     pub fn variant(&self, layout: &Layout) -> Result<Arc<Variant>, RunError> {
-        let known = |variants: &Vec<Arc<Variant>>| {
-            let found = variants.iter().find(|variant| variant.layout == *layout);
-            found.cloned()
-        };
+        let known = self.known(layout, None);
+        known.map_or_else(|| self.compiled(layout, None, &self.choices), Ok)
+    }
+
+    fn known(&self, layout: &Layout, size: Option<u32>) -> Option<Arc<Variant>> {
         let variants = self.variants.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(variant) = known(&variants) {
-            return Ok(variant);
-        }
-        drop(variants);
+        variants
+            .iter()
+            .find(|one| one.is_for(layout, size))
+            .cloned()
+    }
+
+    fn compiled(
+        &self,
+        layout: &Layout,
+        size: Option<u32>,
+        choices: &Choices,
+    ) -> Result<Arc<Variant>, RunError> {
         // Two threads may compile the same code at once; the first to finish is kept.
-        let fresh = Arc::new(self.compile(layout)?);
+        let fresh = Arc::new(self.compile(layout, size, choices)?);
         let mut variants = self
             .variants
             .write()
             .unwrap_or_else(PoisonError::into_inner);
-        if let Some(variant) = known(&variants) {
-            return Ok(variant);
+        if let Some(variant) = variants.iter().find(|one| one.is_for(layout, size)) {
+            return Ok(variant.clone());
         }
         variants.push(fresh.clone());
         Ok(fresh)
@@ -206,10 +240,20 @@ impl Native {
         variants.clone()
     }
 
-    /// How arrays of a layout are computed with, up to LLVM IR: what [`Native::variant`] makes machine code of.
+    /// How arrays of a layout are computed with, up to LLVM IR: with the choices measured last, if any were.
     pub fn plan(&self, layout: &Layout) -> Plan {
+        let variants = self.variants();
+        let latest = variants.iter().rev().find(|one| one.plan.layout == *layout);
+        self.plan_with(
+            layout,
+            latest.map_or(&self.choices, |one| &one.plan.choices),
+        )
+    }
+
+    fn plan_with(&self, layout: &Layout, choices: &Choices) -> Plan {
         let elements = self.elements.layout(layout);
-        let plan = deep(|| Plan::new(&self.program, &elements, &self.jit.target(), &self.choices));
+        let target = self.jit.target();
+        let plan = deep(|| Plan::new(&self.program, &elements, &target, choices));
         Plan {
             layout: layout.clone(),
             ..plan
@@ -232,5 +276,11 @@ impl Native {
     /// If LLVM fails.
     pub fn assembly(&self, module: &Module) -> Result<String, RunError> {
         Ok(self.jit.assembly(&module.text)?)
+    }
+}
+
+impl Variant {
+    fn is_for(&self, layout: &Layout, size: Option<u32>) -> bool {
+        self.plan.layout == *layout && self.size == size
     }
 }

@@ -13,7 +13,7 @@ mod temporary;
 
 use fieldstone_codegen::llvm::Layout;
 use fieldstone_codegen::plan::Plan;
-use fieldstone_device::{Pool, core_cache};
+use fieldstone_device::{Pool, shared_cache};
 use fieldstone_stencil::Span;
 use fieldstone_stencil::analysis::operations::{Operation, Operations};
 use fieldstone_stencil::analysis::points::LARGE;
@@ -183,7 +183,7 @@ impl Stencil {
             domain,
             threads,
             vector_bytes: native.target().vector_bytes(),
-            caches: core_cache() * threads,
+            caches: shared_cache(threads),
         };
         let names = self.program.stencil.fields.iter().map(|field| &field.name);
         Some(ScheduleFacts {
