@@ -155,7 +155,8 @@ impl Native {
             };
             // Whoever runs first may find memory that is not mapped yet.
             if run == 0 {
-                (time(one)?, time(other)?);
+                time(one)?;
+                time(other)?;
             }
             ratios.push(time(one)? / time(other)?.max(1e-9));
             if run + 1 == FIRST_RUNS && ratios.iter().all(|ratio| *ratio > 1.1) {
