@@ -16,12 +16,13 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench sanitize build lint rust-test python-test clean
+.PHONY: help demo test bench bench-gt4py sanitize build lint rust-test python-test clean
 
 help:
 	@echo "make demo      run the main job on real data; results in fieldstone-demo/"
 	@echo "make test      format, lint and type checks, then all tests"
-	@echo "make bench     benchmark stencils beside C and NumPy; ARGS=storages: storages beside NumPy and C; ARGS=compile: time to a first result"
+	@echo "make bench     benchmark stencils beside C, Numba, JAX and NumPy; ARGS=storages: storages beside NumPy and C; ARGS=compile: time to a first result"
+	@echo "make bench-gt4py  the same beside GT4Py, which it installs apart and which compiles for minutes the first time"
 	@echo "make sanitize  the crates with unsafe code under AddressSanitizer, ThreadSanitizer and valgrind"
 	@echo "make build     the package with its extension module in $(VENV)"
 	@echo "make clean     remove everything these made"
@@ -33,6 +34,9 @@ test: lint rust-test python-test
 
 bench: $(VENV)/.bench
 	@python -m benches $(ARGS)
+
+bench-gt4py: $(VENV)/.bench $(VENV)/gt4py/.installed
+	@python -m benches --gt4py-python $(CURDIR)/$(VENV)/gt4py/bin/python $(ARGS)
 
 sanitize:
 	@tests/sanitize.sh $(ARGS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--complete", action="store_true", help="all pairs of layouts of four axes")
     parser.add_argument("--markdown", action="store_true", help="print the tables as docs/performance.md has them")
     parser.add_argument(
-        "--gt4py-python", metavar="PATH", help="interpreter that has GT4Py, for compile (default: this one, if it has)"
+        "--gt4py-python",
+        metavar="PATH",
+        help="interpreter that has GT4Py, for stencils and compile (default: this one for compile, if it has)",
     )
     parser.add_argument("--output", type=Path, help="where the figures go (default benches/results/)")
     stencils = parser.add_argument_group("stencils", "lists with commas, such as hdiff,vadv")
@@ -115,18 +118,17 @@ def _size(word: str) -> tuple[int, ...]:
 def _stencils(arguments: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
     sizes = arguments.sizes[:1] if arguments.quick else arguments.sizes
     caches = [cache == "cold" for cache in arguments.caches]
-    for setting in suite.settings(arguments.only, sizes, arguments.dtypes, arguments.threads, caches):
-        comparison = suite.compare(
-            setting,
-            layouts=arguments.layouts,
-            memories=arguments.memories,
-            packages=arguments.contenders,
-            rounds=arguments.rounds or 15,
-        )
-        table = Table(suite.heading(comparison), suite.COLUMNS)
-        for row in suite.rows(comparison):
-            table.add(*row)
-        yield table.as_markdown() if arguments.markdown else table.as_text(), comparison.as_json()
+    choice = suite.Choice(
+        arguments.layouts, arguments.memories, arguments.contenders, arguments.rounds or 15, arguments.gt4py_python
+    )
+    for settings in suite.settings(arguments.only, sizes, arguments.dtypes, arguments.threads, caches):
+        comparisons = []
+        for setting in settings:
+            comparisons.append(suite.compare(setting, choice))
+            print(Table(*suite.details(comparisons[-1])).as_text(), end="\n\n", file=sys.stderr, flush=True)
+        table = Table(*suite.summary(comparisons))
+        text = table.as_markdown() if arguments.markdown else table.as_text()
+        yield text, {"comparisons": [comparison.as_json() for comparison in comparisons]}
 
 
 def _storages(arguments: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:

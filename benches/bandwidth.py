@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from benches import compiled
-from benches.turns import PAUSE, WARM_UP
+from benches.contenders import WARM_UP
+from benches.turns import PAUSE
 
 # Blocks from this size on may be faster with stores past the caches (bytes).
 LARGE = 256 << 10

@@ -69,6 +69,10 @@ class Case:
         Definitions of stencils that are called one after another, with the names of their fields.
     numpy : callable
         The same on NumPy arrays indexed [k, j, i] with their halo; takes fields and then scalars, and writes in place.
+    numba : callable
+        The same in loops that Numba compiles, on contiguous arrays.
+    jax : callable
+        The same as a function of JAX: takes `jax.numpy` before the fields, and returns those that are written.
     scalars : dict of str to float
         Parameters that are numbers; each step takes those that it names.
     traffic : float
@@ -87,6 +91,8 @@ class Case:
     arguments: tuple[Argument, ...]
     steps: tuple[tuple[Callable[..., Any], tuple[str, ...]], ...]
     numpy: Callable[..., None]
+    numba: Callable[..., None]
+    jax: Callable[..., tuple[Any, ...]]
     traffic: float
     halo: int
     scalars: Mapping[str, float] = field(default_factory=dict)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
+
+import numpy as np
 
 from benches import agreement, threads, turns
 from benches.arguments import Arguments
@@ -14,10 +18,7 @@ from benches.contenders import fieldstone as ours
 from benches.contenders import numpy as by_hand
 from benches.paired import Rounds, Spread
 
-PACKAGES = ("fieldstone", "C", "NumPy")
-
-# Other packages have a turn in every so many rounds only, so that these do not take hours.
-EVERY = 3
+PACKAGES = ("fieldstone", "C", "Numba", "JAX", "GT4Py", "NumPy")
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,36 @@ class Setting:
     threads: int
     cold: bool = False
 
+    @property
+    def without_case(self) -> str:
+        """Say what comparisons of one table have in common."""
+        size = " x ".join(map(str, self.size))
+        cached = "caches swept before each call" if self.cold else "repeated on the same arrays"
+        return f"{size}, {self.dtype}, {self.threads} thread{'' if self.threads == 1 else 's'}, {cached}"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Who takes part, and how often.
+
+    Attributes
+    ----------
+    layouts, memories : sequence of str
+        In which fieldstone has its fields.
+    packages : sequence of str
+        Some of `PACKAGES`.
+    rounds : int
+        Turns of each contender.
+    gt4py_python : str or None
+        An interpreter that has GT4Py.
+    """
+
+    layouts: Sequence[str]
+    memories: Sequence[str]
+    packages: Sequence[str]
+    rounds: int
+    gt4py_python: str | None = None
+
 
 @dataclass
 class Comparison:
@@ -59,16 +90,24 @@ class Comparison:
         Bytes per second of the fastest copy of an array of this size, measured in the same rounds.
     traffic : float
         Bytes that the case has to move.
+    floating : float
+        Floating-point operations of the case, as its source has them.
     c : str or None
         The fastest C.
+    ratios : dict of str to Spread
+        Times relative to that of C in the same round.
+    refused : dict of str to str
+        What contenders said that do not compute the case.
     """
 
     setting: Setting
     times: dict[str, list[float]]
     copy_bandwidth: float
     traffic: float
+    floating: float
     c: str | None
     ratios: dict[str, Spread] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain data."""
@@ -86,48 +125,33 @@ def settings(
     dtypes: Sequence[str],
     threads: Sequence[int],
     caches: Sequence[bool],
-) -> Iterator[Setting]:
-    """Return all combinations."""
-    for case in cases:
-        for size in sizes:
-            for dtype in dtypes:
-                for count in threads:
-                    for cold in caches:
-                        yield Setting(case, size, dtype, count, cold)
+) -> Iterator[list[Setting]]:
+    """Return all combinations, those that differ in the case only together."""
+    for size, dtype, count, cold in itertools.product(sizes, dtypes, threads, caches):
+        yield [Setting(case, size, dtype, count, cold) for case in cases]
 
 
-def compare(
-    setting: Setting,
-    *,
-    layouts: Iterable[str],
-    memories: Iterable[str],
-    packages: Sequence[str],
-    rounds: int,
-) -> Comparison:
+def compare(setting: Setting, choice: Choice) -> Comparison:
     """Time every contender, after checking that all compute the same."""
     threads.limit(setting.threads)
     case = CASES[setting.case]
     on_i = Arguments(case, setting.size, setting.dtype, "I")
     reference = by_hand.contender(on_i)
     expected = agreement.outputs(reference)
-    contenders: list[Contender] = []
-    if "fieldstone" in packages:
-        for layout in layouts:
-            for memory in memories:
-                same = layout == "I" and memory == "padded"
-                arguments = on_i if same else Arguments(case, setting.size, setting.dtype, layout, memory)
-                contenders.append(ours.contender(arguments))
+    refused: dict[str, str] = {}
+    contenders = [*_ours(on_i, choice)]
     best = None
-    if "C" in packages and c.library() is not None:
+    if "C" in choice.packages and c.library() is not None:
         best = turns.fastest(c.variants(on_i), cold=setting.cold)
         contenders.append(best)
-    if "NumPy" in packages:
-        contenders.append(reference)
+    contenders += _others(setting, on_i, choice, refused)
     for contender in contenders:
-        if contender is not reference:
-            agreement.check(contender, expected)
+        agreement.check(contender, expected)
+    if "NumPy" in choice.packages:
+        contenders.append(reference)
     copies = _copies(setting)
-    taken = turns.take([*contenders, *copies], rounds, cold=setting.cold)
+    threads.limit(setting.threads)
+    taken = turns.take([*contenders, *copies], choice.rounds, cold=setting.cold)
     copied = min(taken.time(copy.name) for copy in copies)
     names = [contender.name for contender in contenders]
     return Comparison(
@@ -135,9 +159,42 @@ def compare(
         {name: taken.times[name] for name in names},
         CASES["copy"].bytes_moved(setting.size, setting.dtype) / copied,
         case.bytes_moved(setting.size, setting.dtype),
+        _floating(setting),
         best.name if best else None,
         {name: taken.ratio(name, best.name) for name in names} if best else {},
+        refused,
     )
+
+
+def _ours(on_i: Arguments, choice: Choice) -> Iterator[Contender]:
+    if "fieldstone" not in choice.packages:
+        return
+    for layout, memory in itertools.product(choice.layouts, choice.memories):
+        same = layout == "I" and memory == "padded"
+        arguments = on_i if same else Arguments(on_i.case, on_i.size, on_i.dtype, layout, memory)
+        yield ours.contender(arguments)
+
+
+def _others(setting: Setting, on_i: Arguments, choice: Choice, refused: dict[str, str]) -> Iterator[Contender]:
+    """Return those of other packages that are installed."""
+    if "Numba" in choice.packages and importlib.util.find_spec("numba") is not None:
+        from benches.contenders import numba
+
+        yield numba.contender(Arguments(on_i.case, on_i.size, on_i.dtype, "I", "packed"))
+    # The number of its threads is that of all cores.
+    everywhere = setting.threads == threads.available()
+    if "JAX" in choice.packages and everywhere and importlib.util.find_spec("jax") is not None:
+        from benches.contenders import jax
+
+        yield jax.contender(on_i)
+    if "GT4Py" in choice.packages and choice.gt4py_python is not None:
+        from benches.contenders import gt4py
+
+        for backend in gt4py.BACKENDS:
+            try:
+                yield gt4py.contender(choice.gt4py_python, on_i, backend, setting.threads)
+            except gt4py.Refusal as refusal:
+                refused[f"GT4Py {backend}"] = str(refusal)
 
 
 def _copies(setting: Setting) -> list[Contender]:
@@ -147,24 +204,55 @@ def _copies(setting: Setting) -> list[Contender]:
     return [Contender(f"machine: {copy.name}", copy.package, copy.call, copy.sweep, copy.arguments) for copy in found]
 
 
-def heading(comparison: Comparison) -> str:
-    """Say what a comparison is of."""
-    setting = comparison.setting
-    size = "x".join(map(str, setting.size))
-    cached = "caches swept" if setting.cold else "repeated on the same arrays"
-    of = f"{setting.threads} thread{'' if setting.threads == 1 else 's'}"
-    return f"{setting.case}, {size}, {setting.dtype}, {of}, {cached}; copy {comparison.copy_bandwidth / 1e9:.1f} GB/s"
+def _floating(setting: Setting) -> float:
+    stencils = ours.stencils(CASES[setting.case], setting.dtype, "cpu_ifirst")
+    costs = (stencil.explain(domain=setting.size).costs for stencil in stencils)
+    return float(sum(cost.total_floating or 0 for cost in costs))
 
 
-def rows(comparison: Comparison) -> Iterator[tuple[str, str, str, str, str]]:
-    """Return contender, time, bandwidth, share of the copy bandwidth, and time relative to C."""
-    taken = comparison.rounds
+def details(comparison: Comparison) -> tuple[str, list[str], list[list[str]]]:
+    """Return a table of one comparison: contender, time, bandwidth, its share of copying, and time relative to C."""
+    title = f"{comparison.setting.case}, {comparison.setting.without_case}"
+    title += f"; copy {comparison.copy_bandwidth / 1e9:.1f} GB/s"
+    rows = []
     for name in comparison.times:
-        time = taken.time(name)
+        time = comparison.rounds.time(name)
         bandwidth = comparison.traffic / time
         ratio = str(comparison.ratios[name]) if name in comparison.ratios else ""
         share = f"{bandwidth / comparison.copy_bandwidth:.0%}"
-        yield name, f"{time * 1e6:.1f}", f"{bandwidth / 1e9:.1f}", share, ratio
+        rows.append([name, f"{time * 1e6:.1f}", f"{bandwidth / 1e9:.1f}", share, ratio])
+    return title, ["", "time / µs", "GB/s", "of copy", "x C (quartiles)"], rows
 
 
-COLUMNS = ["", "time / µs", "GB/s", "of copy", "x C (quartiles)"]
+def summary(comparisons: Iterable[Comparison]) -> tuple[str, list[str], list[list[str]]]:
+    """Return a table of comparisons that differ in the case: what the best C does, and all times relative to it."""
+    each = list(comparisons)
+    names = list(dict.fromkeys(name for one in each for name in (*one.times, *one.refused) if name != one.c))
+    copied = np.median([one.copy_bandwidth for one in each])
+    title = f"{each[0].setting.without_case}; copy {copied / 1e9:.0f} GB/s"
+    rows = []
+    for one in each:
+        cells = [one.setting.case]
+        if one.c is not None:
+            time = one.rounds.time(one.c)
+            bandwidth = one.traffic / time
+            cells += [f"{time * 1e6:.0f} µs, {bandwidth / 1e9:.0f} GB/s, {bandwidth / one.copy_bandwidth:.0%}"]
+        for name in names:
+            if name in one.refused:
+                cells.append("refuses")
+            elif name not in one.times:
+                cells.append("")
+            else:
+                cells.append(_relative(one, name))
+        rows.append(cells)
+    columns = ["", *(["C: time, bandwidth, of copy"] if each[0].c is not None else []), *names]
+    return title, columns, rows
+
+
+def _relative(comparison: Comparison, name: str) -> str:
+    if name not in comparison.ratios:
+        return f"{comparison.rounds.time(name) * 1e6:.0f} µs"
+    spread = comparison.ratios[name]
+    if not name.startswith("fieldstone"):
+        return f"{spread.median:.3g}"
+    return str(spread)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Iterable, Sequence
 
@@ -11,9 +10,6 @@ from benches.paired import Rounds
 
 # Longer than idle threads of OpenMP spin (s).
 PAUSE = 0.02
-
-# Untimed calls before timed ones (s): as long as the system needs to spread threads that slept over the cores.
-WARM_UP = 0.01
 
 # Timed calls of a turn: as many as take that long (s), within bounds.
 TURN = 0.01
@@ -41,7 +37,7 @@ def take(contenders: Sequence[Contender], rounds: int, *, cold: bool = False) ->
             if before != contender.package:
                 time.sleep(PAUSE)
             before = contender.package
-            times[contender.name].append(_turn(contender, calls[contender.name], cold))
+            times[contender.name].append(contender.turn(calls[contender.name], cold=cold))
     return Rounds(times)
 
 
@@ -52,22 +48,6 @@ def fastest(contenders: Iterable[Contender], *, cold: bool = False, rounds: int 
         return each[0]
     found = take(each, rounds, cold=cold)
     return min(each, key=lambda contender: found.time(contender.name))
-
-
-def _turn(contender: Contender, calls: int, cold: bool) -> float:
-    call, sweep, clock = contender.call, contender.sweep, time.perf_counter
-    if calls > 1:
-        warm = clock() + WARM_UP
-        while clock() < warm:
-            call()
-    times = []
-    for _ in range(calls):
-        if cold:
-            sweep()
-        begin = clock()
-        call()
-        times.append(clock() - begin)
-    return statistics.median(times)
 
 
 def _calls(contender: Contender, cold: bool) -> int:

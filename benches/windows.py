@@ -15,3 +15,8 @@ def window(array: Any, i: int = 0, j: int = 0, *, wide: int = 0, high: int = 0) 
     south, west = HALO + j - high, HALO + i - wide
     north, east = array.shape[-2] - HALO + j + high, array.shape[-1] - HALO + i + wide
     return array[..., south:north, west:east]
+
+
+def placed(array: Any, values: Any) -> Any:
+    """Return one of JAX's arrays with other values at the points of the domain."""
+    return array.at[..., HALO:-HALO, HALO:-HALO].set(values)

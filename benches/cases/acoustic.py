@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from benches.case import Argument, Case, by_level, uniform
 from benches.dialect import Field, K
-from benches.windows import window
+from benches.loops import domain, inlined, prange, row
+from benches.windows import placed, window
 
 # Levels below the top in which winds are damped.
 SPONGE = 4
@@ -85,6 +86,127 @@ def with_numpy(u, v, w, p, theta, theta_mean, damping, div, lift, p_new, u_new, 
         window(wind)[-SPONGE:] *= damping[-SPONGE:, None, None]
 
 
+@inlined
+def _divergence(u, v, w, div):
+    nk, nj, ni = domain(u)
+    real = u.dtype.type
+    a, b, c = real(0.1), real(0.2), real(0.5)
+    for k in prange(nk):
+        for j in range(nj):
+            to, west, east = row(div, k, j, 0), row(u, k, j, 0), row(u, k, j, 1)
+            south, north, down = row(v, k, j, 0), row(v, k, j + 1, 0), row(w, k, j, 0)
+            if k < nk - 1:
+                up = row(w, k + 1, j, 0)
+                for i in range(ni):
+                    to[i] = a * (east[i] - west[i]) + b * (north[i] - south[i]) + c * (up[i] - down[i])
+            else:
+                for i in range(ni):
+                    to[i] = a * (east[i] - west[i]) + b * (north[i] - south[i]) - c * down[i]
+
+
+@inlined
+def _pressure(p, div, p_new, stiff):
+    nk, nj, ni = domain(p)
+    for k in prange(nk):
+        for j in range(nj):
+            to, here, change = row(p_new, k, j, 0), row(p, k, j, 0), row(div, k, j, 0)
+            for i in range(ni):
+                to[i] = here[i] - stiff * here[i] * change[i]
+
+
+@inlined
+def _buoyancy(theta, theta_mean, lift):
+    nk, nj, ni = domain(theta)
+    gravity = theta.dtype.type(9.81)
+    for k in prange(nk):
+        mean = theta_mean[k]
+        for j in range(nj):
+            to, here = row(lift, k, j, 0), row(theta, k, j, 0)
+            for i in range(ni):
+                to[i] = gravity * (here[i] - mean) / mean
+
+
+@inlined
+def _momentum(u, p_new, u_new, step, di, dj):
+    nk, nj, ni = domain(u)
+    for k in prange(nk):
+        for j in range(nj):
+            to, here = row(u_new, k, j, 0), row(u, k, j, 0)
+            after, before = row(p_new, k, j, 0), row(p_new, k, j - dj, -di)
+            for i in range(ni):
+                to[i] = here[i] - step * (after[i] - before[i])
+
+
+@inlined
+def _momentum_k(w, p_new, lift, w_new, step):
+    nk, nj, ni = domain(w)
+    for k in prange(nk):
+        for j in range(nj):
+            to = row(w_new, k, j, 0)
+            if k == 0:
+                to[:] = 0
+            else:
+                here, p, q = row(w, k, j, 0), row(p_new, k, j, 0), row(p_new, k - 1, j, 0)
+                up, down = row(lift, k, j, 0), row(lift, k - 1, j, 0)
+                for i in range(ni):
+                    to[i] = here[i] - step * ((p[i] - q[i]) - (up[i] + down[i]))
+
+
+@inlined
+def _heat(theta, w_new, theta_new, step):
+    nk, nj, ni = domain(theta)
+    for k in prange(nk):
+        for j in range(nj):
+            to, here = row(theta_new, k, j, 0), row(theta, k, j, 0)
+            if k == 0 or k == nk - 1:
+                to[:] = here
+            else:
+                wind, above, below = row(w_new, k, j, 0), row(theta, k + 1, j, 0), row(theta, k - 1, j, 0)
+                for i in range(ni):
+                    to[i] = here[i] - step * wind[i] * (above[i] - below[i])
+
+
+@inlined
+def _sponge(u_new, v_new, damping):
+    nk, nj, ni = domain(u_new)
+    for k in range(nk - SPONGE, nk):
+        for j in range(nj):
+            u, v = row(u_new, k, j, 0), row(v_new, k, j, 0)
+            for i in range(ni):
+                u[i] *= damping[k]
+                v[i] *= damping[k]
+
+
+def with_numba(u, v, w, p, theta, theta_mean, damping, div, lift, p_new, u_new, v_new, w_new, theta_new, dt):
+    real = u.dtype.type
+    _divergence(u, v, w, div)
+    _pressure(p, div, p_new, real(1.4 * dt))
+    _buoyancy(theta, theta_mean, lift)
+    _momentum(u, p_new, u_new, real(0.1 * dt), 1, 0)
+    _momentum(v, p_new, v_new, real(0.2 * dt), 0, 1)
+    _momentum_k(w, p_new, lift, w_new, real(0.5 * dt))
+    _heat(theta, w_new, theta_new, real(0.25 * dt))
+    _sponge(u_new, v_new, damping)
+
+
+def with_jax(xp, u, v, w, p, theta, theta_mean, damping, div, lift, p_new, u_new, v_new, w_new, theta_new, dt):
+    level, warm, mean = window(w), window(theta), theta_mean[:, None, None]
+    change = 0.1 * (window(u, 1) - window(u)) + 0.2 * (window(v, 0, 1) - window(v))
+    change += 0.5 * (xp.concatenate([level[1:], xp.zeros_like(level[:1])]) - level)
+    p_new = placed(p_new, window(p) - dt * 1.4 * window(p) * change)
+    here = window(p_new)
+    rise = 9.81 * (warm - mean) / mean
+    u_after = window(u) - dt * 0.1 * (here - window(p_new, -1))
+    v_after = window(v) - dt * 0.2 * (here - window(p_new, 0, -1))
+    up = level[1:] - dt * (0.5 * (here[1:] - here[:-1]) - 0.5 * (rise[1:] + rise[:-1]))
+    w_after = xp.concatenate([xp.zeros_like(up[:1]), up])
+    warmer = warm.at[1:-1].add(-0.25 * dt * w_after[1:-1] * (warm[2:] - warm[:-2]))
+    damped = damping[-SPONGE:, None, None]
+    winds = (field.at[-SPONGE:].multiply(damped) for field in (u_after, v_after))
+    fields = (u_new, v_new, w_new, theta_new)
+    return placed(div, change), placed(lift, rise), p_new, *map(placed, fields, (*winds, w_after, warmer))
+
+
 CASE = Case(
     name="acoustic",
     title="eight small stencils of an acoustic step",
@@ -115,6 +237,8 @@ CASE = Case(
         (sponge, ("u_new", "v_new", "damping")),
     ),
     numpy=with_numpy,
+    numba=with_numba,
+    jax=with_jax,
     scalars={"dt": 0.01},
     traffic=22,
     halo=1,

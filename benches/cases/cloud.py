@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from benches.case import Argument, Case, by_level, uniform
+from benches.case import HALO, Argument, Case, by_level, uniform
 from benches.dialect import IJ, Field, K
-from benches.windows import window
+from benches.loops import domain, prange, row
+from benches.windows import placed, window
 
 
 def cloud(
@@ -111,6 +112,91 @@ def rained(xp, t, vapour, water, rain, p, density, dt):
     return t + 2488 * (condensed - evaporated), moist + evaporated, liquid - moved, falling, speed
 
 
+def with_numba(
+    t,
+    vapour,
+    water,
+    rain,
+    p,
+    density,
+    thickness,
+    t_new,
+    vapour_new,
+    water_new,
+    rain_new,
+    precipitation,
+    dt_,
+):
+    nk, nj, ni = domain(t)
+    real = t.dtype.type
+    dt, zero, one = real(dt_), real(0), real(1)
+    for j in prange(nj):
+        flux = np.zeros(ni, t.dtype)
+        for k in range(nk - 1, -1, -1):
+            ts, vs, ws, rs = row(t, k, j, 0), row(vapour, k, j, 0), row(water, k, j, 0), row(rain, k, j, 0)
+            ps, ds, height = row(p, k, j, 0), row(density, k, j, 0), thickness[k]
+            to_t, to_v = row(t_new, k, j, 0), row(vapour_new, k, j, 0)
+            to_w, to_r = row(water_new, k, j, 0), row(rain_new, k, j, 0)
+            for i in range(ni):
+                off = ts[i] - real(29.65)
+                pressure = real(611.2) * np.exp(real(17.67) * (ts[i] - real(273.15)) / off)
+                saturated = real(0.622) * pressure / (ps[i] - real(0.378) * pressure)
+                steepness = real(4302.645) * saturated / (off * off)
+                excess = (vs[i] - saturated) / (one + real(2488) * steepness)
+                condensed = excess if excess > zero else max(excess, -ws[i])
+                moist, liquid = vs[i] - condensed, ws[i] + condensed
+                formed, collected, evaporated = zero, zero, zero
+                if liquid > real(0.0005):
+                    formed = real(0.001) * dt * (liquid - real(0.0005))
+                if rs[i] > real(0.000001):
+                    collected = real(2.2) * dt * liquid * rs[i] ** real(0.875)
+                    missing = max(saturated - moist, zero)
+                    evaporated = min(real(0.01) * dt * missing * np.sqrt(rs[i]), rs[i])
+                moved = min(formed + collected, liquid)
+                to_w[i] = liquid - moved
+                to_v[i] = moist + evaporated
+                to_t[i] = ts[i] + real(2488) * (condensed - evaporated)
+                falling = max(rs[i] + moved - evaporated, zero)
+                speed = real(36.34) * (real(0.001) * ds[i] * falling) ** real(0.1364) * np.sqrt(real(1.2) / ds[i])
+                left = (falling + dt * flux[i] / (ds[i] * height)) / (one + dt * speed / height)
+                flux[i] = ds[i] * speed * left
+                to_r[i] = left
+        for i in range(ni):
+            precipitation[HALO + j, HALO + i] = dt * flux[i]
+
+
+def with_jax(
+    xp,
+    t,
+    vapour,
+    water,
+    rain,
+    p,
+    density,
+    thickness,
+    t_new,
+    vapour_new,
+    water_new,
+    rain_new,
+    precipitation,
+    dt,
+):
+    from jax import lax
+
+    density = window(density)
+    *adjusted, falling, speed = rained(xp, *map(window, (t, vapour, water, rain, p)), density, dt)
+
+    def fall(flux, level):
+        amount, fast, dense, height = level
+        left = (amount + dt * flux / (dense * height)) / (1 + dt * fast / height)
+        return dense * fast * left, left
+
+    start = xp.zeros_like(falling[0])
+    flux, left = lax.scan(fall, start, (falling, speed, density, thickness), reverse=True)
+    fields = (t_new, vapour_new, water_new, rain_new, precipitation)
+    return tuple(map(placed, fields, (*adjusted, left, dt * flux)))
+
+
 def some_rain(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     """Rain at every other point or so."""
     return np.maximum(random.uniform(-0.001, 0.001, shape), 0)
@@ -140,6 +226,8 @@ CASE = Case(
     ),
     steps=((cloud, NAMES),),
     numpy=with_numpy,
+    numba=with_numba,
+    jax=with_jax,
     scalars={"dt": 10.0},
     traffic=10,
     halo=0,

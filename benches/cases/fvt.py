@@ -10,7 +10,8 @@ import numpy as np
 
 from benches.case import Argument, Case, uniform
 from benches.dialect import Field, gtscript
-from benches.windows import window
+from benches.loops import domain, inlined, prange
+from benches.windows import placed, window
 
 
 @gtscript.function
@@ -117,6 +118,103 @@ def _carried(xp, q, c):
     return xp.where(c > 0, from_west, from_east)
 
 
+@inlined
+def _slopes(slope, before, here, after):
+    """Write the limited slopes of a row."""
+    quarter = here.dtype.type(0.25)
+    for i in range(len(slope)):
+        mean = quarter * (after[i] - before[i])
+        above = max(max(before[i], here[i]), after[i]) - here[i]
+        below = here[i] - min(min(before[i], here[i]), after[i])
+        size = min(min(abs(mean), above), below)
+        slope[i] = size if mean > 0 else -size
+
+
+@inlined
+def _sides(side, before, here, slope_before, slope):
+    """Write the values between two rows."""
+    half, third = here.dtype.type(0.5), here.dtype.type(1 / 3)
+    for i in range(len(side)):
+        side[i] = half * (before[i] + here[i]) + (slope_before[i] - slope[i]) * third
+
+
+@inlined
+def _upwind(carried, before, here, c, slope_before, slope, side_before, side, side_after):
+    """Write what is carried from one row to the next."""
+    one = here.dtype.type(1)
+    for i in range(len(carried)):
+        if c[i] > 0:
+            middle, steep, left, right, size = before[i], slope_before[i], side_before[i], side[i], c[i]
+        else:
+            middle, steep, left, right, size = here[i], slope[i], side[i], side_after[i], -c[i]
+        most = abs(steep) + abs(steep)
+        left, right = min(most, abs(left - middle)), min(most, abs(right - middle))
+        left = -left if steep > 0 else left
+        right = right if steep > 0 else -right
+        near = right if c[i] > 0 else left
+        carried[i] = middle + (one - size) * (near - size * (left + right))
+
+
+@inlined
+def _carried_i(q, c):
+    """Return what is carried through the sides along the last axis, three points inside both ends."""
+    nj, ni = q.shape
+    slope, side = np.empty((nj, ni - 2), q.dtype), np.empty((nj, ni - 3), q.dtype)
+    carried = np.empty((nj, ni - 5), q.dtype)
+    for j in range(nj):
+        a, s, e = q[j], slope[j], side[j]
+        _slopes(s, a[:-2], a[1:-1], a[2:])
+        _sides(e, a[1:-2], a[2:-1], s[:-1], s[1:])
+        _upwind(carried[j], a[2:-3], a[3:-2], c[j], s[1:-2], s[2:-1], e[:-2], e[1:-1], e[2:])
+    return carried
+
+
+@inlined
+def _carried_j(q, c):
+    """Return the same along the first axis."""
+    nj, ni = q.shape
+    slope, side = np.empty((nj - 2, ni), q.dtype), np.empty((nj - 3, ni), q.dtype)
+    carried = np.empty((nj - 5, ni), q.dtype)
+    for j in range(nj - 2):
+        _slopes(slope[j], q[j], q[j + 1], q[j + 2])
+    for j in range(nj - 3):
+        _sides(side[j], q[j + 1], q[j + 2], slope[j], slope[j + 1])
+    for j in range(nj - 5):
+        _upwind(carried[j], q[j + 2], q[j + 3], c[j], slope[j + 1], slope[j + 2], side[j], side[j + 1], side[j + 2])
+    return carried
+
+
+def with_numba(q, ci, cj, q_new):
+    nk, nj, ni = domain(q)
+    one, half = q.dtype.type(1), q.dtype.type(0.5)
+    for k in prange(nk):
+        ci_here, cj_here = ci[k, :, 3 : ni + 4], cj[k, 3 : nj + 4, :]
+        inner_i, inner_j = _carried_i(q[k], ci_here), _carried_j(q[k], cj_here)
+        q_i, q_j = np.empty((nj + 6, ni), q.dtype), np.empty((nj, ni + 6), q.dtype)
+        for j in range(nj + 6):
+            to, here, c, f = q_i[j], q[k, j, 3:-3], ci_here[j], inner_i[j]
+            for i in range(ni):
+                to[i] = (here[i] + c[i] * f[i] - c[i + 1] * f[i + 1]) / (one + c[i] - c[i + 1])
+        for j in range(nj):
+            to, here, c, cn, f, fn = q_j[j], q[k, j + 3], cj_here[j], cj_here[j + 1], inner_j[j], inner_j[j + 1]
+            for i in range(ni + 6):
+                to[i] = (here[i] + c[i] * f[i] - cn[i] * fn[i]) / (one + c[i] - cn[i])
+        outer_i, outer_j = _carried_i(q_j, ci_here[3:-3]), _carried_j(q_i, cj_here[:, 3:-3])
+        for j in range(nj):
+            to, here = q_new[k, j + 3, 3:-3], q[k, j + 3, 3:-3]
+            cw, ow, iw = ci_here[j + 3], outer_i[j], inner_i[j + 3]
+            cs, os, js = cj_here[j, 3:-3], outer_j[j], inner_j[j, 3:-3]
+            cn, on, jn = cj_here[j + 1, 3:-3], outer_j[j + 1], inner_j[j + 1, 3:-3]
+            for i in range(ni):
+                along_i = cw[i] * (ow[i] + iw[i]) - cw[i + 1] * (ow[i + 1] + iw[i + 1])
+                along_j = cs[i] * (os[i] + js[i]) - cn[i] * (on[i] + jn[i])
+                to[i] = here[i] + half * (along_i + along_j)
+
+
+def with_jax(xp, q, ci, cj, q_new):
+    return (placed(q_new, transported(xp, q, ci, cj)),)
+
+
 CASE = Case(
     name="fvt",
     title="finite-volume transport with PPM",
@@ -128,6 +226,8 @@ CASE = Case(
     ),
     steps=((fvt, ("q", "ci", "cj", "q_new")),),
     numpy=with_numpy,
+    numba=with_numba,
+    jax=with_jax,
     traffic=4,
     halo=3,
     tunings={"rows": (32, 64, 1024), "buffered": (0, 1), "stream": (0, 1)},

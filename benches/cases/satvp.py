@@ -6,7 +6,8 @@ import numpy as np
 
 from benches.case import Argument, Case, uniform
 from benches.dialect import Field
-from benches.windows import window
+from benches.loops import domain, prange, row
+from benches.windows import placed, window
 
 
 def satvp(t: Field["real"], p: Field["real"], q: Field["real"], entropy: Field["real"]):
@@ -29,6 +30,24 @@ def saturation(xp, t, p, q):
     return theta * xp.log(1.0 + q / saturated)
 
 
+def with_numba(t, p, q, entropy):
+    nk, nj, ni = domain(t)
+    real = t.dtype.type
+    a, b, c, d = real(611.21), real(17.502), real(273.16), real(32.19)
+    e, f, surface, kappa, one = real(0.622), real(0.378), real(100000), real(0.2857), real(1)
+    for k in prange(nk):
+        for j in range(nj):
+            ts, ps, qs, to = row(t, k, j, 0), row(p, k, j, 0), row(q, k, j, 0), row(entropy, k, j, 0)
+            for i in range(ni):
+                vapour = a * np.exp(b * (ts[i] - c) / (ts[i] - d))
+                saturated = e * vapour / (ps[i] - f * vapour)
+                to[i] = ts[i] * (surface / ps[i]) ** kappa * np.log(one + qs[i] / saturated)
+
+
+def with_jax(xp, t, p, q, entropy):
+    return (placed(entropy, saturation(xp, *map(window, (t, p, q)))),)
+
+
 CASE = Case(
     name="satvp",
     title="saturation: exp, pow, log",
@@ -40,6 +59,8 @@ CASE = Case(
     ),
     steps=((satvp, ("t", "p", "q", "entropy")),),
     numpy=with_numpy,
+    numba=with_numba,
+    jax=with_jax,
     traffic=4,
     halo=0,
     tunings={"stream": (0, 1)},

@@ -6,7 +6,8 @@ import numpy as np
 
 from benches.case import Argument, Case, uniform
 from benches.dialect import Field
-from benches.windows import window
+from benches.loops import domain, prange, row
+from benches.windows import placed, window
 
 
 def vadv(
@@ -82,6 +83,78 @@ def with_numpy(u_stage, u, w, u_now, tendency, rate):
         stage[k] = rate * (x - u_now[k])
 
 
+def with_numba(u_stage, u, w, u_now, tendency, rate_):
+    nk, nj, ni = domain(u)
+    rate, eighth, one = u.dtype.type(rate_), u.dtype.type(0.125), u.dtype.type(1)
+    for j in prange(nj):
+        c, d, x = np.empty((nk, ni), u.dtype), np.empty((nk, ni), u.dtype), np.empty(ni, u.dtype)
+        v, above = row(u, 0, j, 0), row(u, 1, j, 0)
+        w_above, w_east = row(w, 1, j, 0), row(w, 1, j, 1)
+        now, rates, stage, cs, ds = row(u_now, 0, j, 0), row(tendency, 0, j, 0), row(u_stage, 0, j, 0), c[0], d[0]
+        for i in range(ni):
+            upper = eighth * (w_east[i] + w_above[i])
+            inverse = one / (rate - upper)
+            cs[i] = upper * inverse
+            ds[i] = (rate * now[i] + rates[i] + stage[i] - upper * (above[i] - v[i])) * inverse
+        for k in range(1, nk - 1):
+            v, below, above = row(u, k, j, 0), row(u, k - 1, j, 0), row(u, k + 1, j, 0)
+            wh, wh_east, w_above, w_east = row(w, k, j, 0), row(w, k, j, 1), row(w, k + 1, j, 0), row(w, k + 1, j, 1)
+            now, rates, stage = row(u_now, k, j, 0), row(tendency, k, j, 0), row(u_stage, k, j, 0)
+            cs, ds, cb, db = c[k], d[k], c[k - 1], d[k - 1]
+            for i in range(ni):
+                lower, upper = -eighth * (wh_east[i] + wh[i]), eighth * (w_east[i] + w_above[i])
+                explicit = -lower * (below[i] - v[i]) - upper * (above[i] - v[i])
+                inverse = one / (rate - lower - upper - cb[i] * lower)
+                cs[i] = upper * inverse
+                ds[i] = (rate * now[i] + rates[i] + stage[i] + explicit - db[i] * lower) * inverse
+        k = nk - 1
+        v, below, wh, wh_east = row(u, k, j, 0), row(u, k - 1, j, 0), row(w, k, j, 0), row(w, k, j, 1)
+        now, rates, stage, cb, db = (
+            row(u_now, k, j, 0),
+            row(tendency, k, j, 0),
+            row(u_stage, k, j, 0),
+            c[k - 1],
+            d[k - 1],
+        )
+        for i in range(ni):
+            lower = -eighth * (wh_east[i] + wh[i])
+            known = rate * now[i] + rates[i] + stage[i] - lower * (below[i] - v[i])
+            x[i] = (known - db[i] * lower) / (rate - lower - cb[i] * lower)
+            stage[i] = rate * (x[i] - now[i])
+        for k in range(nk - 2, -1, -1):
+            now, stage, cs, ds = row(u_now, k, j, 0), row(u_stage, k, j, 0), c[k], d[k]
+            for i in range(ni):
+                x[i] = ds[i] - cs[i] * x[i]
+                stage[i] = rate * (x[i] - now[i])
+
+
+def with_jax(xp, u_stage, u, w, u_now, tendency, rate):
+    from jax import lax
+
+    stage, u, u_now, tendency = map(window, (u_stage, u, u_now, tendency))
+    mean = 0.25 * (window(w, 1) + window(w))
+    lower = xp.concatenate([xp.zeros_like(mean[:1]), -0.5 * mean[1:]])
+    upper = xp.concatenate([0.5 * mean[1:], xp.zeros_like(mean[:1])])
+    below, above = xp.concatenate([u[:1], u[:-1]]), xp.concatenate([u[1:], u[-1:]])
+    known = rate * u_now + tendency + stage - lower * (below - u) - upper * (above - u)
+
+    def eliminate(before, level):
+        (c, d), (low, up, right) = before, level
+        inverse = 1 / (rate - low - up - c * low)
+        found = (up * inverse, (right - d * low) * inverse)
+        return found, found
+
+    def substitute(above, level):
+        c, d = level
+        x = d - c * above
+        return x, x
+
+    nothing = xp.zeros_like(u[0])
+    _, (c, d) = lax.scan(eliminate, (nothing, nothing), (lower, upper, known))
+    _, x = lax.scan(substitute, nothing, (c, d), reverse=True)
+    return (placed(u_stage, rate * (x - u_now)),)
+
+
 NAMES = ("u_stage", "u", "w", "u_now", "tendency")
 
 CASE = Case(
@@ -96,6 +169,8 @@ CASE = Case(
     ),
     steps=((vadv, NAMES),),
     numpy=with_numpy,
+    numba=with_numba,
+    jax=with_jax,
     scalars={"rate": 0.15},
     traffic=6,
     halo=1,

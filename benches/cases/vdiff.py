@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from benches.case import Argument, Case, by_level, uniform
+from benches.case import HALO, Argument, Case, by_level, uniform
 from benches.dialect import IJ, Field, K
-from benches.windows import window
+from benches.loops import domain, prange, row
+from benches.windows import placed, window
 
 
 def vdiff(
@@ -65,6 +66,69 @@ def with_numpy(phi, level_height, sigma, surface_altitude, phi_new, dt, diffusiv
         phi_new[k] = partial[k] + ratio[k] * phi_new[k + 1]
 
 
+def with_numba(phi, level_height, sigma, surface_altitude, phi_new, dt, diffusivity):
+    nk, nj, ni = domain(phi)
+    one, half, strength = phi.dtype.type(1), phi.dtype.type(0.5), phi.dtype.type(dt * diffusivity)
+    for j in prange(nj):
+        ratio, partial = np.empty((nk, ni), phi.dtype), np.empty((nk, ni), phi.dtype)
+        gap, conductance = np.empty(ni, phi.dtype), np.empty(ni, phi.dtype)
+        ground = surface_altitude[HALO + j, HALO:-HALO]
+        a, r, p = row(phi, 0, j, 0), ratio[0], partial[0]
+        da, db = level_height[1] - level_height[0], sigma[1] - sigma[0]
+        for i in range(ni):
+            gap[i] = da + db * ground[i]
+            conductance[i] = strength / gap[i]
+            inverse = one / (gap[i] + conductance[i])
+            r[i] = conductance[i] * inverse
+            p[i] = gap[i] * a[i] * inverse
+        for k in range(1, nk - 1):
+            a, r, p, r_below, p_below = row(phi, k, j, 0), ratio[k], partial[k], ratio[k - 1], partial[k - 1]
+            da, db = level_height[k + 1] - level_height[k], sigma[k + 1] - sigma[k]
+            for i in range(ni):
+                above, down = da + db * ground[i], conductance[i]
+                up = strength / above
+                layer = half * (above + gap[i])
+                inverse = one / (layer + up + down * (one - r_below[i]))
+                r[i] = up * inverse
+                p[i] = (layer * a[i] + down * p_below[i]) * inverse
+                gap[i] = above
+                conductance[i] = up
+        a, r_below, p_below, to = row(phi, nk - 1, j, 0), ratio[nk - 2], partial[nk - 2], row(phi_new, nk - 1, j, 0)
+        for i in range(ni):
+            inverse = one / (gap[i] + conductance[i] * (one - r_below[i]))
+            to[i] = (gap[i] * a[i] + conductance[i] * p_below[i]) * inverse
+        for k in range(nk - 2, -1, -1):
+            r, p, to, above_row = ratio[k], partial[k], row(phi_new, k, j, 0), row(phi_new, k + 1, j, 0)
+            for i in range(ni):
+                to[i] = p[i] + r[i] * above_row[i]
+
+
+def with_jax(xp, phi, level_height, sigma, surface_altitude, phi_new, dt, diffusivity):
+    from jax import lax
+
+    phi, ground = window(phi), window(surface_altitude)
+    gap = xp.diff(level_height)[:, None, None] + xp.diff(sigma)[:, None, None] * ground
+    conductance = diffusivity * dt / gap
+    nothing = xp.zeros_like(conductance[:1])
+    up, down = xp.concatenate([conductance, nothing]), xp.concatenate([nothing, conductance])
+    layer = xp.concatenate([gap[:1], 0.5 * (gap[1:] + gap[:-1]), gap[-1:]])
+
+    def eliminate(before, level):
+        (ratio, partial), (thick, above, below, value) = before, level
+        inverse = 1 / (thick + above + below * (1 - ratio))
+        found = (above * inverse, (thick * value + below * partial) * inverse)
+        return found, found
+
+    def substitute(above, level):
+        ratio, partial = level
+        x = partial + ratio * above
+        return x, x
+
+    _, coefficients = lax.scan(eliminate, (nothing[0], nothing[0]), (layer, up, down, phi))
+    _, x = lax.scan(substitute, nothing[0], coefficients, reverse=True)
+    return (placed(phi_new, x),)
+
+
 NAMES = ("phi", "level_height", "sigma", "surface_altitude", "phi_new")
 
 CASE = Case(
@@ -79,6 +143,8 @@ CASE = Case(
     ),
     steps=((vdiff, NAMES),),
     numpy=with_numpy,
+    numba=with_numba,
+    jax=with_jax,
     scalars={"dt": 30.0, "diffusivity": 5.0},
     traffic=2,
     halo=0,

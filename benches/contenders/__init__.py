@@ -6,10 +6,15 @@ the threads it computes with, so that no others are awake when it is timed right
 
 from __future__ import annotations
 
+import statistics
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from benches.arguments import Arguments
+
+# Untimed calls before timed ones (s): as long as the system needs to spread threads that slept over the cores.
+WARM_UP = 0.01
 
 
 @dataclass(frozen=True)
@@ -35,3 +40,24 @@ class Contender:
     call: Callable[[], object]
     sweep: Callable[[], object]
     arguments: Arguments
+
+    def turn(self, calls: int, *, cold: bool) -> float:
+        """Return the median time of so many calls (s); a single one has no untimed calls before it."""
+        return turn(self.call, self.sweep, calls, cold=cold)
+
+
+def turn(call: Callable[[], object], sweep: Callable[[], object], calls: int, *, cold: bool) -> float:
+    """Return the median time of so many calls (s), after untimed ones if they are several."""
+    clock = time.perf_counter
+    if calls > 1:
+        warm = clock() + WARM_UP
+        while clock() < warm:
+            call()
+    times = []
+    for _ in range(calls):
+        if cold:
+            sweep()
+        begin = clock()
+        call()
+        times.append(clock() - begin)
+    return statistics.median(times)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from benches.arguments import Arguments
+from benches.case import Case
 from benches.contenders import Contender, sweeping
 from fieldstone import gtscript, storage
 
@@ -21,18 +22,16 @@ def contender(arguments: Arguments, backend: str | None = None, **options: Any) 
     return Contender(name, "fieldstone", _call(arguments, backend, options), _sweep, arguments)
 
 
-def stencils(arguments: Arguments, backend: str, **options: Any) -> list[Any]:
-    """Compile all steps."""
-    dtypes = {"real": np.dtype(arguments.dtype)}
-    return [
-        gtscript.stencil(backend, definition=definition, dtypes=dtypes, **options)
-        for definition, _ in arguments.case.steps
-    ]
+def stencils(case: Case, dtype: str, backend: str, **options: Any) -> list[Any]:
+    """Compile all steps of a case."""
+    dtypes = {"real": np.dtype(dtype)}
+    return [gtscript.stencil(backend, definition=definition, dtypes=dtypes, **options) for definition, _ in case.steps]
 
 
 def _call(arguments: Arguments, backend: str, options: dict[str, Any]) -> Callable[[], object]:
     bound = []
-    for stencil, (_, names) in zip(stencils(arguments, backend, **options), arguments.case.steps, strict=True):
+    steps = stencils(arguments.case, arguments.dtype, backend, **options)
+    for stencil, (_, names) in zip(steps, arguments.case.steps, strict=True):
         keywords = {name: value for name, value in arguments.case.scalars.items() if name in stencil.parameter_info}
         fields = [arguments.fields[name] for name in names]
         bound.append(functools.partial(stencil, *fields, **keywords, origin=arguments.origin, domain=arguments.size))

@@ -39,8 +39,8 @@ class TestContenders:
 @pytest.mark.parametrize("name", CASES)
 def test_what_a_case_says_of_itself_is_what_its_stencils_do(name):
     case = CASES[name]
-    arguments = Arguments(case, (64, 64, 64), "float64", "I")
-    explained = [stencil.explain(domain=(64, 64, 64)) for stencil in fieldstone.stencils(arguments, "cpu_ifirst")]
+    stencils = fieldstone.stencils(case, "float64", "cpu_ifirst")
+    explained = [stencil.explain(domain=(64, 64, 64)) for stencil in stencils]
     halo = max(
         max(abs(reach) for reach in field.extent.get(axis, (0, 0)))
         for explanation in explained
