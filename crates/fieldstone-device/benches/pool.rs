@@ -7,15 +7,20 @@ use std::time::{Duration, Instant};
 const ROUNDS: usize = 2000;
 
 /// Median nanoseconds of a run with `threads` threads, each after `pause`.
-fn cost(pool: &Pool, threads: usize, pause: Duration) -> u128 {
+fn cost(pool: &Pool, threads: usize, balanced: bool, pause: Duration) -> u128 {
     let rounds = if pause.is_zero() { ROUNDS } else { ROUNDS / 10 };
     let mut times: Vec<_> = (0..rounds)
         .map(|_| {
             std::thread::sleep(pause);
             let start = Instant::now();
-            pool.run(threads, threads, &|worker, begin, end| {
+            let body = |worker, begin, end| {
                 black_box((worker, begin, end));
-            });
+            };
+            if balanced {
+                pool.run_balanced(8 * threads, threads, 1, &body);
+            } else {
+                pool.run(threads, threads, &body);
+            }
             start.elapsed().as_nanos()
         })
         .collect();
@@ -25,16 +30,18 @@ fn cost(pool: &Pool, threads: usize, pause: Duration) -> u128 {
 
 fn main() {
     let pool = Pool::global();
-    let alone = cost(pool, 1, Duration::ZERO).max(1);
+    let alone = cost(pool, 1, false, Duration::ZERO).max(1);
     println!("{} threads", pool.threads());
     for (name, pause) in [
         ("awake", Duration::ZERO),
         ("asleep", Duration::from_millis(1)),
     ] {
-        let shared = cost(pool, pool.threads(), pause);
-        println!(
-            "workers {name}: {shared} ns, {:.0} times a run alone",
-            shared as f64 / alone as f64
-        );
+        for (tasks, balanced) in [("one range each", false), ("eight tasks each", true)] {
+            let shared = cost(pool, pool.threads(), balanced, pause);
+            println!(
+                "workers {name}, {tasks}: {shared} ns, {:.0} times a run alone",
+                shared as f64 / alone as f64
+            );
+        }
     }
 }

@@ -1,29 +1,27 @@
 //! A pool of threads that are already awake.
 //!
 //! A run costs what matters for short kernels: no lock is taken, nothing is allocated, and a worker that has just
-//! worked is still spinning when the next run comes. The protocol between a caller and one worker:
-//!
-//! 1. the caller *claims* free workers, so it knows how many parts to cut the tasks into;
-//! 2. it *posts* the job, which lives on its stack, to each of them, and works on the first part itself;
-//! 3. a worker *takes* the job out of its post box, works, frees itself and counts the job's `pending` down;
-//! 4. the caller *takes back* what no worker has started yet and does it itself, then waits for `pending` to be zero.
+//! worked is still spinning when the next run comes. The threads are a `crew`, what they are handed is a `job`, and what is
+//! left of it for each of them a `share`.
 //!
 //! Two callers at once share the workers that are free; the one that finds none works alone.
 
-use crate::core;
-use crate::threads::{self, MOST_THREADS};
-use crate::{DeviceError, available_threads, requested_threads};
-use std::any::Any;
-use std::cell::Cell;
-use std::panic::{self, AssertUnwindSafe};
-use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
-use std::thread::{self, JoinHandle, Thread};
-use std::time::{Duration, Instant};
+mod crew;
+mod job;
+mod share;
 
-/// How long a thread that waits stays awake before it sleeps.
-const AWAKE: Duration = Duration::from_micros(50);
+use self::crew::{Crew, Quarters};
+use crate::core::Cores;
+use crate::threads;
+use crate::{DeviceError, available_threads, requested_threads};
+use std::cell::Cell;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Once, OnceLock};
+use std::time::Duration;
+
+/// How often it is looked which cores this process may use.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// How often `fork` made this process a child; workers of an earlier generation do not exist.
 static GENERATION: AtomicUsize = AtomicUsize::new(0);
@@ -41,7 +39,12 @@ type Body<'a> = dyn Fn(usize, usize, usize) + Sync + 'a;
 /// Any number of threads may use one pool at once, and a task may start a run of its own. After `fork`, the child's first run
 /// starts new threads.
 pub struct Pool {
-    limit: AtomicUsize,
+    /// How many threads were asked for; 0 for as many as there are cores.
+    asked: AtomicUsize,
+    /// How many cores there were when it was looked last, and when that was.
+    cores: AtomicUsize,
+    looked: AtomicU64,
+    quarters: Arc<Quarters>,
     crew: AtomicPtr<Crew>,
 }
 
@@ -51,30 +54,59 @@ impl Pool {
     /// # Errors
     /// If `threads` is not from 1 to 1024.
     pub fn new(threads: usize) -> Result<Self, DeviceError> {
-        Ok(Self::with_limit(threads::check("threads", threads)?))
+        Ok(Self::of(threads::check("threads", threads)?))
     }
 
-    /// The process's pool: as many threads as `FIELDSTONE_NUM_THREADS` says, else as there are cores for this process.
+    /// The process's pool: as many threads as `FIELDSTONE_NUM_THREADS` says, else as there are cores for this process, also
+    /// when their number changes.
     ///
     /// A malformed variable counts as not set here; [`requested_threads`] tells what is wrong with it.
     pub fn global() -> &'static Pool {
         static POOL: OnceLock<Pool> = OnceLock::new();
         POOL.get_or_init(|| {
             let requested = requested_threads().ok().flatten();
-            Self::with_limit(requested.unwrap_or_else(available_threads))
+            Self::of(requested.unwrap_or(0))
         })
     }
 
-    fn with_limit(threads: usize) -> Self {
+    /// A pool of so many threads, or as many as there are cores.
+    fn of(asked: usize) -> Self {
         Self {
-            limit: AtomicUsize::new(threads),
+            asked: AtomicUsize::new(asked),
+            cores: AtomicUsize::new(available_threads()),
+            looked: AtomicU64::new(0),
+            quarters: Arc::default(),
             crew: AtomicPtr::new(ptr::null_mut()),
         }
     }
 
     /// The number of threads a run may use.
     pub fn threads(&self) -> usize {
-        self.limit.load(Ordering::Relaxed)
+        self.look();
+        match self.asked.load(Ordering::Relaxed) {
+            0 => self.cores.load(Ordering::Relaxed),
+            asked => asked,
+        }
+    }
+
+    /// Looks from time to time which cores the calling thread may use: that may be changed while the process runs. Workers
+    /// keep to the same cores, unless more threads were asked for than there are cores for.
+    fn look(&self) {
+        let now = now();
+        let since = now.wrapping_sub(self.looked.load(Ordering::Relaxed));
+        if since < LOOK_EVERY.as_millis() as u64 {
+            return;
+        }
+        self.looked.store(now, Ordering::Relaxed);
+        let Some(cores) = Cores::allowed() else {
+            return;
+        };
+        if self.quarters.are_others(&cores) {
+            self.cores.store(available_threads(), Ordering::Relaxed);
+        }
+        let asked = self.asked.load(Ordering::Relaxed);
+        let crowded = asked > self.cores.load(Ordering::Relaxed);
+        self.quarters.change(cores, crowded);
     }
 
     /// Sets the number of threads a run may use.
@@ -82,8 +114,9 @@ impl Pool {
     /// # Errors
     /// If `threads` is not from 1 to 1024.
     pub fn set_threads(&self, threads: usize) -> Result<(), DeviceError> {
-        self.limit
+        self.asked
             .store(threads::check("threads", threads)?, Ordering::Relaxed);
+        self.looked.store(0, Ordering::Relaxed);
         Ok(())
     }
 
@@ -100,26 +133,32 @@ impl Pool {
         self.start(tasks, max_threads, None, body);
     }
 
-    /// Like [`run`](Self::run) for tasks of uneven length: a worker that is done takes the next `grain` tasks.
+    /// Like [`run`](Self::run), but a worker that is done with its range takes from those of others, so that all finish
+    /// together: where tasks take different times, or others use the cores as well.
     ///
-    /// `body` is called many times with the same `worker`.
+    /// `body` is called many times with the same `worker`, for `grain` tasks at least while there are as many.
     ///
     /// # Panics
     /// If `body` panics: with its payload, after all workers have stopped.
-    pub fn run_dynamic(&self, tasks: usize, max_threads: usize, grain: usize, body: &Body<'_>) {
-        self.start(tasks, max_threads, Some(grain.max(1)), body);
+    pub fn run_balanced(&self, tasks: usize, max_threads: usize, grain: usize, body: &Body<'_>) {
+        let counted = tasks <= share::MOST_TASKS;
+        self.start(tasks, max_threads, counted.then_some(grain.max(1)), body);
     }
 
     fn start(&self, tasks: usize, max_threads: usize, grain: Option<usize>, body: &Body<'_>) {
-        let chunks = grain.map_or(tasks, |grain| tasks.div_ceil(grain));
-        let wanted = chunks.min(max_threads).min(self.threads());
         if tasks == 0 {
             return;
         }
-        if wanted <= 1 || INSIDE.get() {
+        let chunks = grain.map_or(tasks, |grain| tasks.div_ceil(grain));
+        let most = chunks.min(max_threads);
+        if most <= 1 || INSIDE.get() {
             return body(0, 0, tasks);
         }
-        self.crew().run(tasks, wanted, grain, body);
+        let limit = self.threads();
+        match most.min(limit) {
+            1 => body(0, 0, tasks),
+            wanted => self.crew().run(tasks, wanted, limit, grain, body),
+        }
     }
 
     /// The threads of this process; new ones if they were left behind by a `fork`.
@@ -136,7 +175,7 @@ impl Pool {
     #[cold]
     fn replace_crew(&self, current: *mut Crew, generation: usize) -> &Crew {
         watch_forks();
-        let fresh = Box::into_raw(Box::new(Crew::new(generation)));
+        let fresh = Box::into_raw(Box::new(Crew::new(generation, self.quarters.clone())));
         // A stale crew is leaked: its threads are gone and its locks may be held for ever.
         match self
             .crew
@@ -186,275 +225,19 @@ fn watch_forks() {
     });
 }
 
-/// The workers of a pool in one process. Workers are started when they are first needed and never move.
-struct Crew {
-    generation: usize,
-    workers: Box<[OnceLock<Worker>]>,
-    /// How many of `workers` are there; the lock is held while starting one.
-    started: Mutex<usize>,
+/// Milliseconds since some time before this process, or a little less.
+#[cfg(target_os = "linux")]
+fn now() -> u64 {
+    // SAFETY: a time of zeros is one.
+    let mut time: libc::timespec = unsafe { std::mem::zeroed() };
+    // SAFETY: the clock is there since Linux 2.6.32, and the time may be written to.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &raw mut time) };
+    (time.tv_sec as u64) * 1000 + (time.tv_nsec as u64) / 1_000_000 + LOOK_EVERY.as_millis() as u64
 }
 
-struct Worker {
-    post: Arc<PostBox>,
-    thread: JoinHandle<()>,
-}
-
-/// Where a worker finds its next job. On a line of its own, because the worker spins on it.
-#[repr(align(128))]
-struct PostBox {
-    /// Whether a caller has claimed this worker.
-    claimed: AtomicBool,
-    /// The job to do; null if there is none. What it points to lives until its `pending` is zero.
-    job: AtomicPtr<Job<'static>>,
-    /// The part of the job that is this worker's.
-    part: AtomicUsize,
-    /// The core from which the last job was posted.
-    from: AtomicUsize,
-    /// Whether the worker shall end.
-    end: AtomicBool,
-}
-
-/// The tasks of one run, on the stack of its caller.
-struct Job<'a> {
-    body: &'a Body<'a>,
-    tasks: usize,
-    parts: usize,
-    /// In a dynamic run, how many tasks to take at a time.
-    grain: Option<usize>,
-    /// In a dynamic run, the next task that nobody has taken.
-    next: AtomicUsize,
-    /// Workers that still hold this job.
-    pending: AtomicUsize,
-    caller: Thread,
-    panic: Mutex<Option<Box<dyn Any + Send>>>,
-}
-
-impl Crew {
-    fn new(generation: usize) -> Self {
-        Self {
-            generation,
-            workers: (1..MOST_THREADS).map(|_| OnceLock::new()).collect(),
-            started: Mutex::new(0),
-        }
-    }
-
-    fn run(&self, tasks: usize, wanted: usize, grain: Option<usize>, body: &Body<'_>) {
-        let mut claimed = [const { None }; MOST_INLINE];
-        let mut more = Vec::new();
-        let mut parts = 1;
-        for slot in &self.workers {
-            if parts == wanted {
-                break;
-            }
-            let Some(worker) = slot.get().or_else(|| self.start_worker(slot)) else {
-                break;
-            };
-            if worker.post.claim() {
-                match claimed.get_mut(parts - 1) {
-                    Some(place) => *place = Some(worker),
-                    None => more.push(worker),
-                }
-                parts += 1;
-            }
-        }
-        let claimed = || claimed.iter().flatten().chain(&more).copied();
-        let job = Job {
-            body,
-            tasks,
-            parts,
-            grain,
-            next: AtomicUsize::new(0),
-            pending: AtomicUsize::new(parts - 1),
-            caller: thread::current(),
-            panic: Mutex::new(None),
-        };
-        for (worker, part) in claimed().zip(1..) {
-            worker.post(&job, part);
-        }
-        job.work(0);
-        for (worker, part) in claimed().zip(1..) {
-            if worker.post.take_back(&job) {
-                job.work(part);
-                worker.post.claimed.store(false, Ordering::Release);
-                job.pending.fetch_sub(1, Ordering::Relaxed);
-            }
-        }
-        wait_until(|| job.pending.load(Ordering::Acquire) == 0, || ());
-        let payload = job
-            .panic
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(payload) = payload {
-            panic::resume_unwind(payload);
-        }
-    }
-
-    /// Starts the worker of `slot`; none if the system has no more threads to give.
-    #[cold]
-    fn start_worker<'a>(&self, slot: &'a OnceLock<Worker>) -> Option<&'a Worker> {
-        let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
-        if slot.get().is_none() {
-            let post = Arc::new(PostBox::new());
-            let thread = thread::Builder::new()
-                .name(format!("fieldstone-{}", *started + 1))
-                .spawn({
-                    let post = Arc::clone(&post);
-                    move || post.serve()
-                })
-                .ok()?;
-            *started += 1;
-            // The lock makes this the only one to fill the slot.
-            let _ = slot.set(Worker { post, thread });
-        }
-        slot.get()
-    }
-}
-
-/// Claimed workers up to this number are listed without an allocation.
-const MOST_INLINE: usize = 64;
-
-impl Drop for Crew {
-    fn drop(&mut self) {
-        for worker in self.workers.iter_mut().filter_map(OnceLock::take) {
-            worker.post.end.store(true, Ordering::Release);
-            worker.thread.thread().unpark();
-            // A worker never panics: what its tasks throw is handed to their caller.
-            let _ = worker.thread.join();
-        }
-    }
-}
-
-impl Worker {
-    fn post(&self, job: &Job<'_>, part: usize) {
-        self.post.part.store(part, Ordering::Relaxed);
-        let from = core::current().unwrap_or(usize::MAX);
-        self.post.from.store(from, Ordering::Relaxed);
-        let job = ptr::from_ref(job).cast_mut().cast::<Job<'static>>();
-        self.post.job.store(job, Ordering::Release);
-        self.thread.thread().unpark();
-    }
-}
-
-impl PostBox {
-    fn new() -> Self {
-        Self {
-            claimed: AtomicBool::new(false),
-            job: AtomicPtr::new(ptr::null_mut()),
-            part: AtomicUsize::new(0),
-            from: AtomicUsize::new(usize::MAX),
-            end: AtomicBool::new(false),
-        }
-    }
-
-    fn claim(&self) -> bool {
-        !self.claimed.load(Ordering::Relaxed) && !self.claimed.swap(true, Ordering::Acquire)
-    }
-
-    /// Takes a job back that the worker has not started.
-    fn take_back(&self, job: &Job<'_>) -> bool {
-        let job = ptr::from_ref(job).cast_mut().cast::<Job<'static>>();
-        self.job
-            .compare_exchange(job, ptr::null_mut(), Ordering::Relaxed, Ordering::Relaxed)
-            .is_ok()
-    }
-
-    /// Leaves the core of the thread that posts the jobs. The system wakes threads there, and while runs are short, the caller
-    /// does their parts before it notices that another core is idle.
-    fn keep_apart(&self) {
-        if let Some(here) = core::current()
-            && here == self.from.load(Ordering::Relaxed)
-        {
-            core::leave(here);
-        }
-    }
-
-    /// The life of a worker.
-    fn serve(&self) {
-        INSIDE.set(true);
-        loop {
-            let is_called =
-                || !self.job.load(Ordering::Relaxed).is_null() || self.end.load(Ordering::Relaxed);
-            wait_until(is_called, || self.keep_apart());
-            let job = self.job.swap(ptr::null_mut(), Ordering::Acquire);
-            // SAFETY: the caller that posted the job keeps it until `pending` is zero, and this worker, which has now
-            // taken it, has not counted down yet.
-            let Some(job) = (unsafe { job.as_ref() }) else {
-                if self.end.load(Ordering::Acquire) {
-                    return;
-                }
-                continue;
-            };
-            job.work(self.part.load(Ordering::Relaxed));
-            let caller = job.caller.clone();
-            // Free before counting down, so that the caller's next run finds this worker.
-            self.claimed.store(false, Ordering::Release);
-            // From here on the job may be gone.
-            if job.pending.fetch_sub(1, Ordering::Release) == 1 {
-                caller.unpark();
-            }
-        }
-    }
-}
-
-impl Job<'_> {
-    /// Does one part on this thread; a panic is kept for the caller.
-    fn work(&self, part: usize) {
-        let before = INSIDE.replace(true);
-        let result = panic::catch_unwind(AssertUnwindSafe(|| match self.grain {
-            None => {
-                let (begin, end) = partition(self.tasks, self.parts, part);
-                (self.body)(part, begin, end);
-            }
-            Some(grain) => self.take_tasks(part, grain),
-        }));
-        INSIDE.set(before);
-        if let Err(payload) = result {
-            self.next.store(self.tasks, Ordering::Relaxed);
-            let mut first = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
-            first.get_or_insert(payload);
-        }
-    }
-
-    fn take_tasks(&self, part: usize, grain: usize) {
-        loop {
-            let taken = self
-                .next
-                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| {
-                    (next < self.tasks).then(|| next.saturating_add(grain).min(self.tasks))
-                });
-            let Ok(begin) = taken else { return };
-            let end = begin.saturating_add(grain).min(self.tasks);
-            (self.body)(part, begin, end);
-        }
-    }
-}
-
-/// The tasks of one of `parts` parts: contiguous, in order, equal up to one task.
-fn partition(tasks: usize, parts: usize, part: usize) -> (usize, usize) {
-    let (length, longer) = (tasks / parts, tasks % parts);
-    let begin = length * part + longer.min(part);
-    (begin, begin + length + usize::from(part < longer))
-}
-
-/// Spins for a while, then sleeps, until `done`; whoever makes it so must `unpark` this thread. Calls `woken` when it was.
-fn wait_until(done: impl Fn() -> bool, woken: impl Fn()) {
-    const LOOKS: usize = 32;
-    let mut since = None;
-    loop {
-        for _ in 0..LOOKS {
-            if done() {
-                return;
-            }
-            std::hint::spin_loop();
-        }
-        if since.get_or_insert_with(Instant::now).elapsed() > AWAKE {
-            break;
-        }
-        // The system may have put two threads of a run on one core; who waits there must not keep the other from working.
-        thread::yield_now();
-    }
-    while !done() {
-        thread::park();
-        woken();
-    }
+/// Milliseconds since some time before now.
+#[cfg(not(target_os = "linux"))]
+fn now() -> u64 {
+    static START: OnceLock<std::time::Instant> = OnceLock::new();
+    (START.get_or_init(std::time::Instant::now).elapsed() + LOOK_EVERY).as_millis() as u64
 }

@@ -15,7 +15,7 @@ fn ranges(
     let body = |worker, begin, end| seen.lock().unwrap().push((begin, end, worker));
     match grain {
         None => pool.run(tasks, max_threads, &body),
-        Some(grain) => pool.run_dynamic(tasks, max_threads, grain, &body),
+        Some(grain) => pool.run_balanced(tasks, max_threads, grain, &body),
     }
     let mut seen = seen.into_inner().unwrap();
     seen.sort_unstable();
@@ -77,6 +77,53 @@ fn runs_inside_runs_stay_on_their_thread() {
         }
     });
     assert_eq!(count.into_inner(), 60);
+}
+
+#[test]
+fn what_a_slow_worker_has_left_others_do() {
+    let pool = Pool::new(2).unwrap();
+    let done = [AtomicUsize::new(0), AtomicUsize::new(0)];
+    let slow = AtomicUsize::new(usize::MAX);
+    pool.run_balanced(64, 2, 1, &|worker, begin, end| {
+        // Whoever comes first waits until the other one has done all the rest.
+        let first = slow.compare_exchange(usize::MAX, worker, Ordering::Relaxed, Ordering::Relaxed);
+        let all = || done.iter().map(|done| done.load(Ordering::Relaxed));
+        while first.is_ok() && all().sum::<usize>() + (end - begin) < 64 {
+            thread::yield_now();
+        }
+        done[worker].fetch_add(end - begin, Ordering::Relaxed);
+    });
+    let [first, second] = done.map(AtomicUsize::into_inner);
+    assert_eq!(first + second, 64);
+    assert!(first.min(second) <= 8, "{first} and {second} tasks");
+}
+
+#[test]
+fn callers_at_once_share_the_threads() {
+    let pool = Pool::new(3).unwrap();
+    let (workers, all) = (Mutex::new(Vec::new()), std::sync::Barrier::new(4));
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let caller = thread::current().id();
+                all.wait();
+                for _ in 0..200 {
+                    pool.run(3, 3, &|_, _, _| {
+                        let here = thread::current().id();
+                        if here != caller {
+                            workers.lock().unwrap().push(here);
+                        }
+                    });
+                }
+            });
+        }
+    });
+    let workers: std::collections::HashSet<_> = workers.into_inner().unwrap().into_iter().collect();
+    assert!(
+        workers.len() <= 2,
+        "{} threads beside the callers",
+        workers.len()
+    );
 }
 
 #[test]
