@@ -7,6 +7,7 @@
 //! | [`uses`] | where the parameters are used, and whether one may be left out |
 //! | [`error`] | what can go wrong in a call |
 //! | [`llvm`] | LLVM IR text of a scheduled stencil, [`tile`] sizes and scratch memory, [`transposed`] columns |
+//! | [`cost`] | roughly how long a kernel takes, and how many threads are worth it |
 //! | [`plan`] | how arrays of a layout are computed with, up to LLVM IR |
 //! | [`jit`], [`loader`], [`cache`], [`native`] | from LLVM IR to machine code, kept on disk, run on all threads |
 //! | [`stack`] | stack for work that recurses into expressions |
@@ -17,6 +18,7 @@ pub mod alias;
 pub mod cache;
 pub mod call;
 pub mod choices;
+pub mod cost;
 pub mod domain;
 pub mod error;
 pub mod interpreter;

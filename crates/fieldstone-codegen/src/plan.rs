@@ -1,14 +1,17 @@
 //! How arrays of one layout are computed with, up to LLVM IR: all there is to know before machine code is made.
 
+use std::ops::Range;
+
 use fieldstone_stencil::Axis;
 use fieldstone_stencil::ir::{Field, TempId};
 use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::{self, Nest, Placement, RowNest, Schedule, Stage};
 
 use crate::choices::Choices;
+use crate::cost::{Cost, worthwhile};
 use crate::llvm::{self, Kernel, Layout, Module, Target};
 use crate::native::{ArrayShape, extended};
-use crate::tile::Tiles;
+use crate::tile::{Scratch, Tiles};
 
 /// The axis along which most fields are contiguous, of those with the most axes: a plane has little to say beside volumes.
 fn contiguous(program: &Program, layout: &Layout) -> Axis {
@@ -33,6 +36,8 @@ pub struct Plan {
     pub module: Module,
     /// What was chosen about it, not by the cost model.
     pub choices: Choices,
+    /// What the points of each kernel cost.
+    pub costs: Vec<Cost>,
 }
 
 impl Plan {
@@ -40,8 +45,12 @@ impl Plan {
     pub fn new(program: &Program, layout: &Layout, target: &Target, choices: &Choices) -> Plan {
         let axis = (choices.vector).unwrap_or_else(|| contiguous(program, layout));
         let schedule = schedule::build(program, axis);
+        let bytes = target.vector_bytes();
+        let costs =
+            (schedule.nests.iter()).flat_map(|nest| Cost::of_nest(&program.stencil, nest, bytes));
         Plan {
             layout: layout.clone(),
+            costs: costs.collect(),
             module: llvm::emit(program, &schedule, layout, target, choices),
             schedule,
             choices: choices.clone(),
@@ -50,27 +59,37 @@ impl Plan {
 
     /// The kernels of a nest: one, but for a nest that runs level by level.
     pub fn kernels(&self, nest: usize) -> &[Kernel] {
+        &self.module.kernels[self.range(nest)]
+    }
+
+    /// Which kernels are those of a nest.
+    fn range(&self, nest: usize) -> Range<usize> {
         let count = |nest: &Nest| match nest {
             Nest::Rows(_) | Nest::Columns(_) => 1,
             Nest::Levels(nest) => nest.sections.iter().map(|(_, nests)| nests.len()).sum(),
         };
         let nests = &self.schedule.nests;
         let first: usize = nests[..nest].iter().map(count).sum();
-        &self.module.kernels[first..first + count(&nests[nest])]
+        first..first + count(&nests[nest])
     }
 
     /// The tiles of each kernel of a nest.
     pub fn tiles(&self, nest: usize, domain: [usize; 3], threads: usize) -> Vec<Tiles> {
-        let kernels = self.kernels(nest);
-        let rows = |nest: &RowNest, kernel: &Kernel, levels: usize| {
+        let kernels = self.kernels(nest).iter().zip(&self.costs[self.range(nest)]);
+        let mut kernels = kernels.map(|(kernel, cost)| (&kernel.scratch, cost));
+        let rows = |nest: &RowNest, (scratch, cost): (&Scratch, &Cost), levels: usize| {
             let points = extended([domain[0], domain[1], levels], nest.extent);
-            Tiles::of_rows(nest, &kernel.scratch, points, threads)
+            let threads = worthwhile(cost.nanoseconds(points), threads);
+            Tiles::of_rows(nest, scratch, points, threads)
         };
         match &self.schedule.nests[nest] {
-            Nest::Rows(nest) => vec![rows(nest, &kernels[0], domain[2])],
+            Nest::Rows(nest) => (kernels.take(1))
+                .map(|kernel| rows(nest, kernel, domain[2]))
+                .collect(),
             Nest::Columns(nest) => {
                 let points = extended(domain, nest.extent);
-                let scratch = &kernels[0].scratch;
+                let (scratch, cost) = kernels.next().expect("a kernel for each nest");
+                let threads = worthwhile(cost.nanoseconds(points), threads);
                 vec![Tiles::of_columns(nest, scratch, points, threads)]
             }
             Nest::Levels(nest) => {

@@ -35,10 +35,8 @@ fn moving_child() {
     };
     let keep_to = |cores: &libc::cpu_set_t| {
         // SAFETY: the kernel reads the set.
-        assert_eq!(
-            unsafe { libc::sched_setaffinity(0, size_of_val(cores), cores) },
-            0
-        );
+        let result = unsafe { libc::sched_setaffinity(0, size_of_val(cores), cores) };
+        assert_eq!(result, 0);
         std::thread::sleep(Duration::from_millis(60));
     };
     let pool = Pool::global();
@@ -53,7 +51,8 @@ fn moving_child() {
         libc::CPU_SET(number, &mut one);
         one
     };
-    let cores_of_workers = || {
+    // The cores that each thread of a run may be on, and how many threads there may be.
+    let seen = || {
         let counts = Mutex::new(Vec::new());
         pool.run(2, 2, &|worker, _, _| {
             // SAFETY: the set is only read.
@@ -62,34 +61,35 @@ fn moving_child() {
         });
         let mut counts = counts.into_inner().unwrap();
         counts.sort_unstable();
-        counts.iter().map(|(_, count)| *count).collect::<Vec<_>>()
+        format!("{counts:?} of {}", pool.threads())
     };
-    let mut seen = vec![(pool.threads(), cores_of_workers())];
-    for cores in [&one, &whole] {
-        keep_to(cores);
-        seen.push((pool.threads(), cores_of_workers()));
-    }
-    println!("<{seen:?}>");
+    let before = seen();
+    keep_to(&one);
+    let on_one_core = seen();
+    pool.set_threads(2).unwrap();
+    keep_to(&one);
+    let two_on_one_core = seen();
+    keep_to(&whole);
+    let after = seen();
+    println!("<{before}; {on_one_core}; {two_on_one_core}; {after}>");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn the_pool_keeps_to_the_cores_of_its_caller() {
-    let cores = available_threads();
-    // Of the set of cores a worker has, a quota takes nothing away.
     let text = output("moving_child", None);
-    let whole = format!("({cores}, [");
-    let parts: Vec<&str> = text.split("), ").collect();
-    assert!(
-        parts[0].strip_prefix('[').unwrap().starts_with(&whole),
-        "{text}"
-    );
-    assert_eq!(parts[1], "(1, [1]", "{text}");
-    assert_eq!(
-        parts[2].trim_end_matches(")]"),
-        parts[0].trim_start_matches('['),
-        "{text}"
-    );
+    let seen: Vec<&str> = text.split("; ").collect();
+    let cores = available_threads();
+    let [before, on_one_core, two_on_one_core, after] = seen[..] else {
+        panic!("{text}");
+    };
+    assert!(before.ends_with(&format!(" of {cores}")), "{text}");
+    assert_eq!(on_one_core, "[(0, 1)] of 1");
+    // A worker that has no core of its own stays where it was.
+    assert!(two_on_one_core.starts_with("[(0, 1), (1, "), "{text}");
+    if cores > 1 {
+        assert_eq!(after.split(" of ").next(), before.split(" of ").next());
+    }
 }
 
 fn seen(value: Option<&str>) -> String {

@@ -2,6 +2,7 @@
 
 use std::ffi::CString;
 
+use fieldstone_codegen::cost::set_work_per_thread;
 use fieldstone_device::{Pool, requested_threads};
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
@@ -31,6 +32,13 @@ fn set_num_threads(py: Python<'_>, threads: &Bound<'_, PyAny>) -> PyResult<()> {
         .map_err(|error| raise(py, "ArgumentValueError", error.to_string()))
 }
 
+/// Sets the nanoseconds of work from which on a stencil uses one thread more, and returns what they were. For tests: with 0, the
+/// smallest domains are cut into parts as large ones are.
+#[pyfunction]
+fn _set_work_per_thread(nanoseconds: usize) -> usize {
+    set_work_per_thread(nanoseconds)
+}
+
 /// Adds this file's functions to the extension module, and warns if the environment asks for no number of threads.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     if let Err(error) = requested_threads() {
@@ -43,5 +51,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         )?;
     }
     module.add_function(wrap_pyfunction!(num_threads, module)?)?;
+    module.add_function(wrap_pyfunction!(_set_work_per_thread, module)?)?;
     module.add_function(wrap_pyfunction!(set_num_threads, module)?)
 }

@@ -11,6 +11,7 @@ use fieldstone_stencil::{Extent, Interval};
 use super::array::Array;
 use super::{KernelFunction, Variant};
 use crate::call::Call;
+use crate::cost::{Cost, worthwhile};
 use crate::llvm::Kernel;
 use crate::llvm::abi::Words;
 use crate::tile::{LINE, Tiles};
@@ -33,6 +34,14 @@ fn with_scratch(bytes: usize, body: impl FnOnce(*mut u8)) {
                 .map_or(std::ptr::null_mut(), HostMemory::pointer),
         );
     });
+}
+
+/// A kernel and what there is to know of it.
+#[derive(Clone, Copy)]
+struct Code<'a> {
+    function: KernelFunction,
+    kernel: &'a Kernel,
+    cost: &'a Cost,
 }
 
 impl Variant {
@@ -88,7 +97,14 @@ impl Variant {
     /// As [`Native::run`], and the words must describe `call`.
     pub(super) unsafe fn run(&self, mut words: Vec<u64>, call: &Call<'_>) {
         let whole = 0..call.domain[2];
-        let mut kernels = self.kernels.iter().zip(&self.plan.module.kernels);
+        let kernels = self.kernels.iter().zip(&self.plan.module.kernels);
+        let mut kernels = kernels
+            .zip(&self.plan.costs)
+            .map(|((function, kernel), cost)| Code {
+                function: *function,
+                kernel,
+                cost,
+            });
         for nest in &self.plan.schedule.nests {
             match nest {
                 Nest::Levels(nest) => {
@@ -98,17 +114,18 @@ impl Variant {
                     unsafe { run_levels(nest, &kernels, &mut words, call) };
                 }
                 Nest::Rows(nest) => {
-                    let (function, kernel) = kernels.next().expect("a kernel for each nest");
+                    let code = kernels.next().expect("a kernel for each nest");
                     // SAFETY: as the caller says.
-                    unsafe { run_rows(nest, *function, kernel, &mut words, call, whole.clone()) };
+                    unsafe { run_rows(nest, code, &mut words, call, whole.clone()) };
                 }
                 Nest::Columns(nest) => {
-                    let (function, kernel) = kernels.next().expect("a kernel for each nest");
+                    let code = kernels.next().expect("a kernel for each nest");
                     let points = extended(call.domain, nest.extent);
-                    let tiles = Tiles::of_columns(nest, &kernel.scratch, points, call.threads);
+                    let threads = worthwhile(code.cost.nanoseconds(points), call.threads);
+                    let tiles = Tiles::of_columns(nest, &code.kernel.scratch, points, threads);
                     set_levels(&mut words, whole.clone());
                     // SAFETY: as the caller says.
-                    unsafe { launch(*function, kernel, &mut words, call, tiles) };
+                    unsafe { launch(code, &mut words, call, tiles, threads) };
                 }
             }
         }
@@ -131,38 +148,31 @@ fn set_levels(words: &mut [u64], levels: std::ops::Range<usize>) {
 /// As [`Native::run`].
 unsafe fn run_rows(
     nest: &RowNest,
-    function: KernelFunction,
-    kernel: &Kernel,
+    code: Code<'_>,
     words: &mut [u64],
     call: &Call<'_>,
     levels: std::ops::Range<usize>,
 ) {
     let domain = [call.domain[0], call.domain[1], levels.len()];
     let points = extended(domain, nest.extent);
-    let tiles = Tiles::of_rows(nest, &kernel.scratch, points, call.threads);
+    let threads = worthwhile(code.cost.nanoseconds(points), call.threads);
+    let tiles = Tiles::of_rows(nest, &code.kernel.scratch, points, threads);
     set_levels(words, levels);
     // SAFETY: as the caller says.
-    unsafe { launch(function, kernel, words, call, tiles) };
+    unsafe { launch(code, words, call, tiles, threads) };
 }
 
 /// # Safety
 /// As [`Native::run`].
-unsafe fn run_levels(
-    nest: &LevelNest,
-    kernels: &[(&KernelFunction, &Kernel)],
-    words: &mut [u64],
-    call: &Call<'_>,
-) {
+unsafe fn run_levels(nest: &LevelNest, kernels: &[Code<'_>], words: &mut [u64], call: &Call<'_>) {
     let mut first = 0;
     for (interval, nests) in &nest.sections {
         let kernels = &kernels[first..first + nests.len()];
         first += nests.len();
         for level in levels_in_order(*interval, nest.order, call.domain[2]) {
-            for (nest, (function, kernel)) in nests.iter().zip(kernels) {
+            for (nest, code) in nests.iter().zip(kernels) {
                 // SAFETY: as the caller says.
-                unsafe {
-                    run_rows(nest, **function, kernel, words, call, level..level + 1);
-                }
+                unsafe { run_rows(nest, *code, words, call, level..level + 1) };
             }
         }
     }
@@ -185,22 +195,24 @@ fn levels_in_order(
 /// # Safety
 /// As [`Native::run`].
 unsafe fn launch(
-    function: KernelFunction,
-    kernel: &Kernel,
+    Code {
+        function, kernel, ..
+    }: Code<'_>,
     words: &mut [u64],
     call: &Call<'_>,
     tiles: Tiles,
+    threads: usize,
 ) {
     for axis in 0..3 {
         words[Words::TILE + axis] = tiles.size[axis] as u64;
         words[Words::COUNT + axis] = tiles.count[axis] as u64;
     }
     let points: usize = call.domain.iter().product();
-    let caches = shared_cache(call.threads);
+    let caches = shared_cache(threads);
     words[Words::STREAM] = u64::from(kernel.streams(points, caches));
     let words: &[u64] = words;
     let bytes = kernel.scratch.total(call.domain[2]);
-    Pool::global().run(tiles.total(), call.threads, &|_, begin, end| {
+    Pool::global().run_balanced(tiles.total(), threads, 1, &|_, begin, end| {
         with_scratch(bytes, |scratch| {
             // SAFETY: the kernel reads its words and the arrays they describe, and writes to those and to `bytes` bytes of
             // scratch; tiles of one kernel do not write what another reads.
