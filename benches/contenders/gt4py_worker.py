@@ -43,7 +43,8 @@ class _Case:
             )
         self._calls = []
         for stencil, (_, names) in zip(stencils, case.steps, strict=True):
-            keywords = {name: value for name, value in case.scalars.items() if name in stencil.parameter_info}
+            real = np.dtype(dtype).type
+            keywords = {name: real(value) for name, value in case.scalars.items() if name in stencil.parameter_info}
             origin = {name: tuple(HALO if axis != "K" else 0 for axis in _axes(case, name)) for name in names}
             fields = [packed.fields[name] for name in names]
             self._calls.append(

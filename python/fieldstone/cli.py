@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from fieldstone import __version__, set_num_threads
-from fieldstone.commands import cache, explain
+from fieldstone.commands import bench, cache, explain
 from fieldstone.errors import FieldstoneError
 
 WRONG_USE = 2
@@ -70,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--threads", type=_positive, metavar="T", help="threads to use (default: all cores)")
     demo.add_argument("--output", type=Path, metavar="DIR", help="folder for the results", default="fieldstone-demo")
     demo.set_defaults(run=_demo)
+    bench.add(commands)
     cache.add(commands)
     explain.add(commands)
     return parser
