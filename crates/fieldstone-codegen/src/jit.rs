@@ -33,7 +33,7 @@ pub trait Jit: Send + Sync {
 
 /// Name and address of every function that kernels call.
 pub fn symbols() -> impl Iterator<Item = (&'static str, usize)> {
-    crate::math::symbols().chain([crate::transposed::symbol()])
+    crate::math::symbols()
 }
 
 /// Machine code in memory.

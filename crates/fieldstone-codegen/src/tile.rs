@@ -1,9 +1,10 @@
 //! Sizes of tiles, and how the temporaries of a tile lie in a thread's scratch memory.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use fieldstone_stencil::ir::{Stencil, Target, TempId};
 use fieldstone_stencil::schedule::{ColumnNest, Placement, RowNest, Schedule};
+use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Axis, DType, Extent};
 
 use crate::choices::Choices;
@@ -40,6 +41,10 @@ pub struct Scratch {
     pub levels_around: (usize, usize),
     /// Arrays that a block of columns is transposed from and to, and where in a level it lies.
     pub transposed: Vec<(Transposed, Block)>,
+    /// Columns, and levels, that are transposed at a time.
+    pub square: usize,
+    /// Whether a block of columns has no more than these, so that it is one vector.
+    pub slim: bool,
     /// Largest tile along the vector axis, a multiple of [`LINE`] elements; `None` without scratch.
     pub vector: Option<usize>,
     /// Largest tile along the block axis; `None` without scratch.
@@ -136,14 +141,14 @@ impl Scratch {
         }
     }
 
-    /// Of a nest of columns, with the arrays that are transposed for it.
+    /// Of a nest of columns, with the arrays that are transposed for it to vectors of so many bytes.
     pub fn of_columns(
         stencil: &Stencil,
         schedule: &Schedule,
-        index: usize,
-        nest: &ColumnNest,
+        (index, nest): (usize, &ColumnNest),
         transposed: Vec<Transposed>,
         choices: &Choices,
+        vector_bytes: usize,
     ) -> Scratch {
         let chosen = choices.tile(nest.vector).map(whole_lines);
         let columns =
@@ -168,8 +173,17 @@ impl Scratch {
         let column = whole.sum::<usize>() + arrays.sum::<usize>();
         let fits = |vector: &usize| vector * column <= COLUMN_BUDGET;
         let model = || [256, 128].into_iter().find(fits).unwrap_or(LINE);
+        let wide = chosen.map_or_else(model, |vector| vector.min(MOST_COLUMNS));
+        let square = square(&transposed, vector_bytes);
+        let slim = match choices.tile(nest.vector) {
+            Some(columns) => columns <= square,
+            None => is_slim(stencil, schedule, nest, &transposed),
+        };
+        let slim = slim && !transposed.is_empty();
         let mut scratch = Scratch {
-            vector: Some(chosen.map_or_else(model, |vector| vector.min(MOST_COLUMNS))),
+            vector: Some(if slim { square } else { wide }),
+            square,
+            slim,
             ..Scratch::default()
         };
         for (id, dtype, window) in columns {
@@ -180,7 +194,7 @@ impl Scratch {
                 Some(levels) => {
                     let row = scratch.vector.unwrap_or(LINE) * dtype.size();
                     let offset = scratch.bytes;
-                    scratch.bytes += row * levels;
+                    scratch.bytes += (row * levels).next_multiple_of(LINE);
                     Place::Window {
                         offset,
                         row,
@@ -197,6 +211,7 @@ impl Scratch {
             around.1 = around.1.max(array.levels.1.max(0) as usize);
             scratch.transposed.push((array, Block { offset }));
         }
+        scratch.level_bytes = scratch.level_bytes.next_multiple_of(LINE);
         if scratch.level_bytes > 0 && scratch.level_bytes.is_multiple_of(ALIAS) {
             scratch.level_bytes += LINE;
         }
@@ -208,8 +223,10 @@ impl Scratch {
         let size = dtype.size();
         let before = (across.0.min(0).unsigned_abs() as usize * size).next_multiple_of(LINE);
         let after = (across.1.max(0) as usize * size).next_multiple_of(LINE);
-        let offset = self.level_bytes + before;
-        self.level_bytes = offset + self.vector.unwrap_or(LINE) * size + after;
+        let row = self.vector.unwrap_or(LINE) * size;
+        // No vector of a row crosses a line that need not.
+        let offset = self.level_bytes.next_multiple_of(row.min(LINE)) + before;
+        self.level_bytes = offset + row + after;
         offset
     }
 
@@ -222,8 +239,53 @@ impl Scratch {
 
     /// Bytes needed for a domain.
     pub fn total(&self, levels: usize) -> usize {
-        self.bytes + self.level_bytes * (levels + self.levels_around.0 + self.levels_around.1)
+        // Squares at the end of a column reach behind it, and those at the end of a row behind that.
+        let behind = match self.transposed.is_empty() {
+            true => (0, 0),
+            false => (self.square, LINE),
+        };
+        let levels = levels + self.levels_around.0 + self.levels_around.1 + behind.0;
+        self.bytes + self.level_bytes * levels + behind.1
     }
+}
+
+/// Columns and levels that are transposed at a time: elements of the widest array in a register, and few enough for all registers.
+fn square(transposed: &[Transposed], vector_bytes: usize) -> usize {
+    let widest = transposed.iter().map(|array| array.dtype.size()).max();
+    (vector_bytes.max(32) / widest.unwrap_or(8)).min(16)
+}
+
+/// Whether most arrays of a nest are transposed. A block of few columns then stays in the first cache, while the others, of
+/// which it visits a few points of each level, are not worth more.
+fn is_slim(
+    stencil: &Stencil,
+    schedule: &Schedule,
+    nest: &ColumnNest,
+    transposed: &[Transposed],
+) -> bool {
+    let turned: HashSet<Target> = transposed.iter().map(|array| array.target).collect();
+    let mut others = HashSet::new();
+    for accesses in (nest.stages())
+        .flat_map(|stage| &stage.statements)
+        .map(Accesses::of)
+    {
+        let read = accesses.reads.iter().map(|(target, _)| *target);
+        let all = read.chain(accesses.written());
+        others.extend(all.filter(|target| {
+            let axes = stencil.target_axes(*target);
+            let is_array = match target {
+                Target::Field(_) => true,
+                Target::Temp(id) => {
+                    matches!(schedule.temporaries[id.0 as usize], Placement::Array { .. })
+                }
+            };
+            is_array
+                && axes.contains(nest.vector)
+                && axes.contains(Axis::K)
+                && !turned.contains(target)
+        }));
+    }
+    turned.len() > others.len()
 }
 
 fn temporaries<'a>(
@@ -325,7 +387,7 @@ impl Tiles {
         size[vector] = even(points[vector], scratch.vector.unwrap_or(256));
         size[outer] = 1;
         let tiles = Tiles::new(points, size);
-        if tiles.total() >= threads * TILES_PER_THREAD {
+        if scratch.slim || tiles.total() >= threads * TILES_PER_THREAD {
             return tiles;
         }
         size[vector] = even(points[vector], LINE);

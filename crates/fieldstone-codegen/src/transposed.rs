@@ -152,37 +152,3 @@ fn is_written_first(order: Order, stages: &[Stage], array: &Transposed) -> bool 
     }
     written
 }
-
-/// Symbol and address of the function with which kernels transpose.
-pub fn symbol() -> (&'static str, usize) {
-    (SYMBOL, transpose as *const () as usize)
-}
-
-/// Name of the function with which kernels transpose.
-pub const SYMBOL: &str = "fieldstone_transpose";
-
-/// Transposes a plane; see [`fieldstone_storage::transpose_plane`]. Does nothing where a count is not positive.
-unsafe extern "C" fn transpose(
-    source: *const u8,
-    source_stride: i64,
-    target: *mut u8,
-    target_stride: i64,
-    a: i64,
-    b: i64,
-    size: i64,
-) {
-    if a <= 0 || b <= 0 {
-        return;
-    }
-    // SAFETY: kernels give planes of arrays and of their scratch memory.
-    unsafe {
-        fieldstone_storage::transpose_plane(
-            source,
-            source_stride as isize,
-            target,
-            target_stride as isize,
-            (a as usize, b as usize),
-            size as usize,
-        );
-    }
-}

@@ -60,6 +60,5 @@ pub use pair::{Lease, Pair};
 pub use per_axis::PerAxis;
 pub use preset::{Preset, StrideOrder};
 pub use sync::{Access, Side, SyncState};
-pub use tiles::transpose_plane;
 pub use transfer::{copy_there, download, fetched, upload};
 pub use view::View;

@@ -72,43 +72,6 @@ pub(crate) unsafe fn copy(
     );
 }
 
-/// Copies `a` by `b` elements: along `a` the target's follow each other, along `b` the source's. Strides are bytes from one
-/// element to the next along `a` in the source, and along `b` in the target.
-///
-/// For planes small enough for a cache, on one thread.
-///
-/// # Safety
-/// The elements must be readable in the source, writable in the target by nobody else meanwhile, and be apart.
-pub unsafe fn transpose_plane(
-    source: *const u8,
-    source_stride: isize,
-    target: *mut u8,
-    target_stride: isize,
-    (a, b): (usize, usize),
-    itemsize: usize,
-) {
-    let unit = itemsize as isize;
-    let kernel = simd::transposition(itemsize, false);
-    let tile = Tile {
-        a: Loop {
-            size: a,
-            source: source_stride,
-            target: unit,
-        },
-        b: Loop {
-            size: b,
-            source: unit,
-            target: target_stride,
-        },
-        itemsize,
-        kernel: kernel.as_ref(),
-        streaming: false,
-        fetches: false,
-    };
-    // SAFETY: as the caller says.
-    unsafe { tile.copy(source, target) };
-}
-
 /// How a nest is cut into tiles.
 struct Plan {
     /// Loops over the plane of tiles.

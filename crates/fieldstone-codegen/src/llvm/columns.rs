@@ -1,19 +1,32 @@
 //! The loops of a nest of columns: blocks of columns, the sweeps over each, and the stages of each level.
 
+use std::collections::{BTreeSet, HashSet};
+
+use fieldstone_stencil::carried::cover;
 use fieldstone_stencil::ir::Order;
 use fieldstone_stencil::schedule::{ColumnNest, Stage, Sweep};
 use fieldstone_stencil::{Area, Axis, Extent};
 
-use crate::tile::Block;
-use crate::transposed::{SYMBOL, Transposed};
+use crate::tile::{Block, LINE};
+use crate::transposed::Transposed;
 
 use super::builder::Builder;
 use super::entry::{Context, Entry};
 use super::place::{self, Row};
 use super::range::{clip_area, clip_levels, in_area, tile_range};
 use super::row;
+use super::transposition::{Plane, Squares, Way};
 
-pub(super) fn columns(context: &Context<'_>, entry: &Entry, b: &mut Builder, nest: &ColumnNest) {
+pub(super) fn columns(
+    name: &str,
+    context: &Context<'_>,
+    entry: &Entry,
+    b: &mut Builder,
+    nest: &ColumnNest,
+) {
+    for squares in squares(context) {
+        squares.define(name, b);
+    }
     b.for_loop("%begin", "%end", "1", |b, task| {
         let count = &entry.count[nest.vector.index()];
         let vector_tile = b.value(format_args!("urem i64 {task}, {count}"));
@@ -23,21 +36,56 @@ pub(super) fn columns(context: &Context<'_>, entry: &Entry, b: &mut Builder, nes
         };
         let columns = along(b, nest.vector, &vector_tile);
         let rows = along(b, nest.outer(), &outer_tile);
-        b.for_loop(&rows.0, &rows.1, "1", |b, row| {
-            let block = ColumnBlock {
-                context,
-                entry,
-                nest,
-                row: row.to_string(),
-                columns: columns.clone(),
-            };
-            block.compute(b);
+        let block = ColumnBlock {
+            name,
+            context,
+            entry,
+            nest,
+            row: rows.0,
+            columns,
+        };
+        let next = context.scratch.slim.then(|| {
+            let task = b.add(task, 1);
+            let vector_tile = b.value(format_args!("urem i64 {task}, {count}"));
+            let outer_tile = b.value(format_args!("udiv i64 {task}, {count}"));
+            let columns = along(b, nest.vector, &vector_tile);
+            let rows = along(b, nest.outer(), &outer_tile);
+            block.ahead(b, &rows.0, &columns.0)
         });
+        block.compute(b, next.as_deref().unwrap_or_default());
     });
+}
+
+/// The transpositions of a nest.
+fn squares(context: &Context<'_>) -> HashSet<Squares> {
+    let scratch = context.scratch;
+    let ways = |array: &Transposed| {
+        let load = array.load.then_some(Way::In);
+        let store = array.store.map(|_| Way::Out);
+        load.into_iter().chain(store)
+    };
+    let arrays = scratch.transposed.iter().map(|(array, _)| array);
+    let squares = arrays
+        .flat_map(|array| ways(array).map(|way| Squares::new(way, array.dtype, scratch.square)));
+    let mut seen = HashSet::new();
+    let squares = squares.filter(|squares| seen.insert(*squares));
+    squares.collect()
+}
+
+/// The next block's columns of an array, which are to be in a cache when their turn comes.
+struct Ahead {
+    /// Address of the first level of the first column.
+    first: String,
+    /// Bytes from one column to the next.
+    stride: String,
+    size: usize,
+    written: bool,
 }
 
 /// A block of neighbouring columns.
 struct ColumnBlock<'a> {
+    /// Of the kernel.
+    name: &'a str,
     context: &'a Context<'a>,
     entry: &'a Entry,
     nest: &'a ColumnNest,
@@ -48,13 +96,20 @@ struct ColumnBlock<'a> {
 }
 
 impl ColumnBlock<'_> {
-    fn compute(&self, b: &mut Builder) {
+    fn compute(&self, b: &mut Builder, next: &[Ahead]) {
         let transposed = &self.context.scratch.transposed;
         for (array, block) in transposed.iter().filter(|(array, _)| array.load) {
             self.load(b, array, *block);
         }
-        for sweep in &self.nest.sweeps {
-            self.sweep(b, sweep);
+        if self.context.scratch.slim {
+            let count = b.sub(&self.columns.1, &self.columns.0);
+            let side = self.context.scratch.square;
+            let full = b.value(format_args!("icmp eq i64 {count}, {side}"));
+            let part = b.value(format_args!("xor i1 {full}, true"));
+            b.when(&full, |b| self.sweeps(b, true, next));
+            b.when(&part, |b| self.sweeps(b, false, next));
+        } else {
+            self.sweeps(b, false, next);
         }
         for (array, block) in transposed {
             if let Some(extent) = array.store {
@@ -63,7 +118,19 @@ impl ColumnBlock<'_> {
         }
     }
 
-    fn sweep(&self, b: &mut Builder, sweep: &Sweep) {
+    /// All sweeps, of blocks that have as many columns as blocks have or of any others.
+    fn sweeps(&self, b: &mut Builder, full: bool, next: &[Ahead]) {
+        // Lines that are asked for all at once would wait for each other, so every sweep asks for its share.
+        let whole = |sweep: &Sweep| cover(sweep.sections.iter().map(|(interval, _)| *interval));
+        let count = self.nest.sweeps.iter().filter(|sweep| whole(sweep)).count();
+        let mut shares = next.chunks(next.len().div_ceil(count.max(1)).max(1));
+        for sweep in &self.nest.sweeps {
+            let share = whole(sweep).then(|| shares.next()).flatten();
+            self.sweep(b, sweep, full, share.unwrap_or_default());
+        }
+    }
+
+    fn sweep(&self, b: &mut Builder, sweep: &Sweep, full: bool, next: &[Ahead]) {
         for (interval, stages) in &sweep.sections {
             let levels = clip_levels(self.entry, b, *interval, self.entry.levels.clone());
             b.for_loop(&levels.0, &levels.1, "1", |b, count| {
@@ -75,14 +142,65 @@ impl ColumnBlock<'_> {
                     }
                     Order::Forward | Order::Parallel => count.to_string(),
                 };
+                self.fetch(b, next, &level);
                 for stage in stages {
-                    self.stage(b, stage, &level);
+                    self.stage(b, stage, &level, full);
                 }
             });
         }
     }
 
-    fn stage(&self, b: &mut Builder, stage: &Stage, level: &str) {
+    /// The columns of the block that begins at a row and a column.
+    fn ahead(&self, b: &mut Builder, row: &str, column: &str) -> Vec<Ahead> {
+        let (vector, outer) = (self.nest.vector, self.nest.outer());
+        let transposed = self.context.scratch.transposed.iter();
+        let ahead = transposed.map(|(array, _)| {
+            let memory = &self.entry.arrays[&array.target];
+            let row = b.add(row, array.outer);
+            let mut first = memory.pointer.clone();
+            for (axis, index) in [(outer, row.as_str()), (vector, column)] {
+                let bytes = b.mul(index, &memory.strides[axis.index()]);
+                first = b.offset(&first, bytes);
+            }
+            Ahead {
+                first,
+                stride: memory.strides[vector.index()].clone(),
+                size: array.dtype.size(),
+                written: array.store.is_some(),
+            }
+        });
+        ahead.collect()
+    }
+
+    /// Fetches the lines of the next block's columns that begin at a level.
+    fn fetch(&self, b: &mut Builder, next: &[Ahead], level: &str) {
+        let sizes: BTreeSet<usize> = next.iter().map(|ahead| ahead.size).collect();
+        for size in sizes {
+            let in_line = b.value(format_args!("and i64 {level}, {}", LINE / size - 1));
+            let first = b.value(format_args!("icmp eq i64 {in_line}, 0"));
+            b.when(&first, |b| {
+                let columns = self.context.scratch.square.to_string();
+                let bytes = b.mul(level, size);
+                b.for_loop("0", &columns, "1", |b, column| {
+                    for ahead in next.iter().filter(|ahead| ahead.size == size) {
+                        let skip = b.mul(column, &ahead.stride);
+                        let address = b.offset(&ahead.first, skip);
+                        let address = b.offset(&address, &bytes);
+                        let write = if ahead.written { "1" } else { "0" };
+                        let how = [
+                            ("ptr", address.as_str()),
+                            ("i32", write),
+                            ("i32", "3"),
+                            ("i32", "1"),
+                        ];
+                        b.call_void("llvm.prefetch.p0", &how);
+                    }
+                });
+            });
+        }
+    }
+
+    fn stage(&self, b: &mut Builder, stage: &Stage, level: &str, full: bool) {
         let (vector, outer) = (self.nest.vector.index(), self.nest.outer().index());
         let mut row = Row {
             vector: self.nest.vector,
@@ -92,6 +210,12 @@ impl ColumnBlock<'_> {
         row.index[outer] = self.row.clone();
         row.index[2] = level.to_string();
         row.tile[vector] = self.columns.0.clone();
+        let everywhere = stage.extent == self.nest.extent && stage.area == Area::FULL;
+        if full && everywhere {
+            let columns = self.context.scratch.square;
+            let range = (self.columns.0.as_str(), self.columns.1.as_str());
+            return row::vectors(self.context, self.entry, b, stage, &row, range, columns);
+        }
         let range = self.clip(b, stage.extent);
         let mut range = clip_area(self.entry, b, stage.area, self.nest.vector, range);
         if let Some(inside) = in_area(self.entry, b, stage.area, self.nest.outer(), &self.row) {
@@ -139,35 +263,19 @@ impl ColumnBlock<'_> {
     /// Transposes the block's columns of an array into scratch memory.
     fn load(&self, b: &mut Builder, array: &Transposed, block: Block) {
         let plane = self.plane(b, array, block, array.extent, array.across, array.levels);
-        let arguments = [&plane.outside, &plane.stride, &plane.inside, &plane.pitch];
-        self.transpose(b, arguments, (&plane.columns, &plane.levels), array);
+        self.transpose(b, Way::In, array, &plane);
     }
 
     /// Transposes results back. Those lie in the domain; levels that are never accessed were not loaded and need not exist.
     fn store(&self, b: &mut Builder, array: &Transposed, extent: Extent, block: Block) {
         let levels = (array.levels.0.min(0), array.levels.1.min(0));
         let plane = self.plane(b, array, block, extent, (0, 0), levels);
-        let arguments = [&plane.inside, &plane.pitch, &plane.outside, &plane.stride];
-        self.transpose(b, arguments, (&plane.levels, &plane.columns), array);
+        self.transpose(b, Way::Out, array, &plane);
     }
 
-    fn transpose(
-        &self,
-        b: &mut Builder,
-        [source, source_stride, target, target_stride]: [&String; 4],
-        (rows, lanes): (&String, &String),
-        array: &Transposed,
-    ) {
-        let arguments = [
-            ("ptr", source.as_str()),
-            ("i64", source_stride),
-            ("ptr", target),
-            ("i64", target_stride),
-            ("i64", rows),
-            ("i64", lanes),
-            ("i64", &array.dtype.size().to_string()),
-        ];
-        b.call_void(SYMBOL, &arguments);
+    fn transpose(&self, b: &mut Builder, way: Way, array: &Transposed, plane: &Plane) {
+        let squares = Squares::new(way, array.dtype, self.context.scratch.square);
+        squares.call(self.name, b, plane);
     }
 
     fn plane(
@@ -203,26 +311,12 @@ impl ColumnBlock<'_> {
         let inside = place::block_pointer(self.context, b, block.offset, &first_level, tile, size);
         let bytes = b.mul(&first_column, size);
         Plane {
-            outside,
+            array: outside,
             stride: memory.strides[vector.index()].clone(),
-            inside: b.offset(&inside, bytes),
+            scratch: b.offset(&inside, bytes),
             pitch: self.context.scratch.level_bytes.to_string(),
             columns: b.value(format_args!("select i1 {none}, i64 0, i64 {wider}")),
             levels: b.sub(&last_level, &first_level),
         }
     }
-}
-
-/// The columns of a block in an array and in scratch memory.
-struct Plane {
-    /// Address of the first point in the array, where levels are contiguous.
-    outside: String,
-    /// Bytes from one column to the next in the array.
-    stride: String,
-    /// Address of the first point in scratch memory, where columns are contiguous.
-    inside: String,
-    /// Bytes from one level to the next in scratch memory.
-    pitch: String,
-    columns: String,
-    levels: String,
 }

@@ -76,7 +76,7 @@ pub(super) fn function(
         }
         Loops::Columns(nest) => {
             let entry = entry(context, b, loops);
-            columns::columns(context, &entry, b, nest);
+            columns::columns(name, context, &entry, b, nest);
         }
     }
     if streams {

@@ -8,6 +8,7 @@
 //! | `kernel` | one function for each nest |
 //! | `entry` | what a kernel is made from, and what it reads on entry |
 //! | `rows`, `columns` | the loops of the two kinds of nests, over `range`s of points |
+//! | `transposition` | functions that transpose columns of an array in registers |
 //! | `place` | addresses of what a row reads and writes |
 //! | `row` | the vector loop of one stage over one row |
 //! | `level` | accesses at levels that are computed |
@@ -27,6 +28,7 @@ mod place;
 mod range;
 mod row;
 mod rows;
+mod transposition;
 mod types;
 
 use std::cell::RefCell;
@@ -231,8 +233,14 @@ pub fn emit(
                 let along_levels =
                     |target| contiguous_along(stencil, schedule, layout, target) == Some(Axis::K);
                 let transposed = transposed::of(program, nest, along_levels);
-                let scratch =
-                    Scratch::of_columns(stencil, schedule, index, nest, transposed, choices);
+                let scratch = Scratch::of_columns(
+                    stencil,
+                    schedule,
+                    (index, nest),
+                    transposed,
+                    choices,
+                    target.vector_bytes(),
+                );
                 add(kernel::Loops::Columns(nest), scratch);
             }
             Nest::Levels(nest) => {

@@ -49,7 +49,7 @@ pub(super) fn stage(
     let whole = b.value(format_args!("and i64 {length}, -{width}"));
     let main_end = b.add(&range.0, &whole);
     let body = |b: &mut Builder, lanes: Lanes, first: &str, mask: Option<String>, stream: bool| {
-        let mut body = Body {
+        Body {
             context,
             entry,
             b,
@@ -63,17 +63,8 @@ pub(super) fn stage(
             stream,
             values: HashMap::new(),
             changed: Vec::new(),
-        };
-        for statement in &stage.statements {
-            match &statement.kind {
-                // The loops around are cut to the area of the stage.
-                StmtKind::Region { area, body: inner } if *area == stage.area => {
-                    body.statements(inner, None);
-                }
-                _ => body.statement(statement, None),
-            }
         }
-        body.store_changes();
+        .stage(stage);
     };
     let main_loop = |b: &mut Builder, stream: bool| {
         b.for_loop(&range.0, &main_end, &width.to_string(), |b, first| {
@@ -106,6 +97,43 @@ pub(super) fn stage(
         let mask = b.value(format_args!("icmp slt {kind} {indices}, {end}"));
         body(b, lanes, &main_end, Some(mask), false);
     });
+}
+
+/// Computes a stage for the points `range.0..range.1` of a row, which are as many as `points`, a multiple of a vector.
+pub(super) fn vectors(
+    context: &Context<'_>,
+    entry: &Entry,
+    b: &mut Builder,
+    stage: &Stage,
+    row: &Row,
+    range: (&str, &str),
+    points: usize,
+) {
+    let width = register_width(context, stage).min(points);
+    let preheader = preheader(context, entry, b, stage, row);
+    let through = level::written_through(&stage.statements);
+    let compute = |b: &mut Builder, first: &str| {
+        Body {
+            context,
+            entry,
+            b,
+            lanes: Lanes { width },
+            row,
+            preheader: &preheader,
+            through: &through,
+            first,
+            mask: None,
+            guard: None,
+            stream: false,
+            values: HashMap::new(),
+            changed: Vec::new(),
+        }
+        .stage(stage);
+    };
+    match width == points {
+        true => compute(b, range.0),
+        false => b.for_loop(range.0, range.1, &width.to_string(), compute),
+    }
 }
 
 /// Whether the row is stored past the caches: the caller wants it, and every vector to be stored is aligned. `None` where it
@@ -290,6 +318,20 @@ impl Body<'_, '_> {
             b: self.b,
             lanes: self.lanes,
         }
+    }
+
+    /// The statements of a stage, and stores of what they write.
+    fn stage(mut self, stage: &Stage) {
+        for statement in &stage.statements {
+            match &statement.kind {
+                // The loops around are cut to the area of the stage.
+                StmtKind::Region { area, body } if *area == stage.area => {
+                    self.statements(body, None);
+                }
+                _ => self.statement(statement, None),
+            }
+        }
+        self.store_changes();
     }
 
     fn statements(&mut self, statements: &[Stmt], condition: Option<&str>) {

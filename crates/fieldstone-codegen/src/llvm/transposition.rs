@@ -1,0 +1,324 @@
+//! Functions that transpose columns of an array whose levels follow each other in memory into scratch and back.
+//!
+//! They go square by square: as many columns as levels, each row of a square one vector. Blocks of 128 bits, for which
+//! shuffles are cheapest, are transposed in themselves first and then among each other.
+
+use fieldstone_stencil::DType;
+
+use super::builder::Builder;
+use super::memory::splat;
+use super::types::Lanes;
+
+/// Bytes within which elements are moved about most cheaply.
+const BLOCK: usize = 16;
+
+/// Which way columns go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Way {
+    /// From an array into scratch.
+    In,
+    /// From scratch into an array.
+    Out,
+}
+
+/// Squares of elements of one size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Squares {
+    pub way: Way,
+    /// Bytes of an element.
+    pub size: usize,
+    /// Columns and levels of a square.
+    pub side: usize,
+}
+
+/// What is transposed: the first element in the array and bytes from one column to the next, the first one in scratch and bytes
+/// from one level to the next, and how many there are of both.
+pub(super) struct Plane {
+    pub array: String,
+    pub stride: String,
+    pub scratch: String,
+    pub pitch: String,
+    pub columns: String,
+    pub levels: String,
+}
+
+const PARAMETERS: &str =
+    "ptr noalias %array, i64 %stride, ptr noalias %scratch, i64 %pitch, i64 %columns, i64 %levels";
+
+impl Squares {
+    /// Of elements of a type.
+    pub fn new(way: Way, dtype: DType, side: usize) -> Squares {
+        Squares {
+            way,
+            size: dtype.size(),
+            side,
+        }
+    }
+
+    /// The name of the function of a kernel.
+    fn name(self, kernel: &str) -> String {
+        let way = match self.way {
+            Way::In => "in",
+            Way::Out => "out",
+        };
+        format!("{kernel}_{way}_{}", self.size)
+    }
+
+    /// Calls the function.
+    pub fn call(self, kernel: &str, b: &mut Builder, plane: &Plane) {
+        let Plane {
+            array,
+            stride,
+            scratch,
+            pitch,
+            columns,
+            levels,
+        } = plane;
+        b.effect(format_args!(
+            "call void @{}(ptr {array}, i64 {stride}, ptr {scratch}, i64 {pitch}, i64 {columns}, i64 {levels})",
+            self.name(kernel)
+        ));
+    }
+
+    /// Adds the function to those of a kernel.
+    pub fn define(self, kernel: &str, b: &mut Builder) {
+        let mut inner = Builder::new();
+        self.body(&mut inner);
+        inner.effect("ret void");
+        let name = self.name(kernel);
+        let head = format!("define internal void @{name}({PARAMETERS}) noinline #0");
+        b.function(&head, inner);
+    }
+
+    fn body(self, b: &mut Builder) {
+        let side = self.side.to_string();
+        b.for_loop("0", "%columns", &side, |b, column| {
+            let count = b.sub("%columns", column);
+            let full = b.value(format_args!("icmp sge i64 {count}, {side}"));
+            let whole = b.value(format_args!("and i64 %levels, -{side}"));
+            let whole = b.value(format_args!("select i1 {full}, i64 {whole}, i64 0"));
+            let bytes = b.mul(column, "%stride");
+            let array = b.offset("%array", bytes);
+            let bytes = b.mul(column, self.size);
+            let scratch = b.offset("%scratch", bytes);
+            b.for_loop("0", &whole, &side, |b, level| {
+                self.square(b, &array, &scratch, level, None);
+            });
+            b.for_loop(&whole, "%levels", &side, |b, level| {
+                let levels = b.sub("%levels", level);
+                let rest = Rest {
+                    columns: count.clone(),
+                    levels,
+                };
+                self.square(b, &array, &scratch, level, Some(&rest));
+            });
+        });
+    }
+
+    /// Transposes a square, or what there is of it.
+    fn square(self, b: &mut Builder, array: &str, scratch: &str, level: &str, rest: Option<&Rest>) {
+        let bytes = b.mul(level, self.size);
+        let array = b.offset(array, bytes);
+        let bytes = b.mul(level, "%pitch");
+        let scratch = b.offset(scratch, bytes);
+        let along = |b: &mut Builder, first: &str, step: &str| -> Vec<String> {
+            let mut address = first.to_owned();
+            let mut all = vec![address.clone()];
+            for _ in 1..self.side {
+                address = b.offset(&address, step);
+                all.push(address.clone());
+            }
+            all
+        };
+        let columns = along(b, &array, "%stride");
+        let levels = along(b, &scratch, "%pitch");
+        // Columns and levels that are not there are neither read from the array nor written to it. In scratch there is room for
+        // levels, but next to a row may lie what other columns need.
+        let level_masks = rest.map(|rest| {
+            let all = self.first_lanes(b, &rest.levels);
+            let one = |b: &mut Builder, column: usize| {
+                let there = b.value(format_args!("icmp sgt i64 {}, {column}", rest.columns));
+                let there = splat(b, self.lanes(), "i1", &there);
+                let masks = self.lanes().of("i1");
+                b.value(format_args!("and {masks} {all}, {there}"))
+            };
+            (0..self.side)
+                .map(|column| one(b, column))
+                .collect::<Vec<_>>()
+        });
+        match self.way {
+            Way::In => {
+                let rows = self.load(b, &columns, level_masks.as_deref());
+                let rows = self.transposed(b, rows);
+                let masks = rest.map(|rest| {
+                    let mask = self.first_lanes(b, &rest.columns);
+                    vec![mask; self.side]
+                });
+                self.store(b, rows, &levels, masks.as_deref());
+            }
+            Way::Out => {
+                let rows = self.load(b, &levels, None);
+                let rows = self.transposed(b, rows);
+                self.store(b, rows, &columns, level_masks.as_deref());
+            }
+        }
+    }
+
+    fn lanes(self) -> Lanes {
+        Lanes { width: self.side }
+    }
+
+    fn element(self) -> &'static str {
+        match self.size {
+            1 => "i8",
+            2 => "i16",
+            4 => "float",
+            _ => "double",
+        }
+    }
+
+    fn suffix(self) -> String {
+        let element = match self.size {
+            4 => "f32",
+            8 => "f64",
+            _ => self.element(),
+        };
+        self.lanes().suffix_of(element)
+    }
+
+    /// A mask of so many lanes.
+    fn first_lanes(self, b: &mut Builder, count: &str) -> String {
+        let lanes = self.lanes();
+        let count = splat(b, lanes, "i64", count);
+        let numbers: Vec<String> = (0..self.side).map(|n| format!("i64 {n}")).collect();
+        let kind = lanes.of("i64");
+        b.value(format_args!(
+            "icmp slt {kind} <{}>, {count}",
+            numbers.join(", ")
+        ))
+    }
+
+    fn load(self, b: &mut Builder, rows: &[String], masks: Option<&[String]>) -> Vec<String> {
+        let (kind, align) = (self.lanes().of(self.element()), self.size);
+        let one = |(number, address): (usize, &String)| match masks {
+            None => b.value(format_args!("load {kind}, ptr {address}, align {align}")),
+            Some(masks) => {
+                let arguments = [
+                    ("ptr", address.as_str()),
+                    ("i32", &align.to_string()),
+                    (&self.lanes().of("i1"), &masks[number]),
+                    (&kind, "zeroinitializer"),
+                ];
+                let function = format!("llvm.masked.load.{}.p0", self.suffix());
+                b.call(&kind, &function, &arguments)
+            }
+        };
+        rows.iter().enumerate().map(one).collect()
+    }
+
+    fn store(
+        self,
+        b: &mut Builder,
+        values: Vec<String>,
+        rows: &[String],
+        masks: Option<&[String]>,
+    ) {
+        let (kind, align) = (self.lanes().of(self.element()), self.size);
+        for (number, (value, address)) in values.iter().zip(rows).enumerate() {
+            match masks {
+                None => b.effect(format_args!(
+                    "store {kind} {value}, ptr {address}, align {align}"
+                )),
+                Some(masks) => {
+                    let arguments = [
+                        (kind.as_str(), value.as_str()),
+                        ("ptr", address),
+                        ("i32", &align.to_string()),
+                        (&self.lanes().of("i1"), &masks[number]),
+                    ];
+                    let function = format!("llvm.masked.store.{}.p0", self.suffix());
+                    b.call_void(&function, &arguments);
+                }
+            }
+        }
+    }
+
+    fn transposed(self, b: &mut Builder, rows: Vec<String>) -> Vec<String> {
+        // Elements of a block.
+        let size = (BLOCK / self.size).min(self.side);
+        let in_blocks: Vec<Vec<String>> = (rows.chunks(size))
+            .map(|rows| self.in_blocks(b, rows.to_vec()))
+            .collect();
+        let mut levels = vec![String::new(); self.side];
+        for number in 0..size {
+            let rows: Vec<String> = in_blocks.iter().map(|rows| rows[number].clone()).collect();
+            for (block, row) in self.among_blocks(b, rows, size).into_iter().enumerate() {
+                levels[block * size + number] = row;
+            }
+        }
+        levels
+    }
+
+    /// Transposes the elements of each block of as many rows as it has elements: interleaves a row of the first half with
+    /// one of the second, and those with each other.
+    fn in_blocks(self, b: &mut Builder, mut rows: Vec<String>) -> Vec<String> {
+        let size = rows.len();
+        for _ in 0..size.ilog2() {
+            let (first, second) = rows.split_at(size / 2);
+            let pairs: Vec<_> = first.iter().cloned().zip(second.iter().cloned()).collect();
+            rows = pairs
+                .iter()
+                .flat_map(|(x, y)| [0, size / 2].map(|half| (x, y, half)))
+                .map(|(x, y, half)| {
+                    let lane = |lane: usize| {
+                        let (block, place) = (lane / size * size, lane % size);
+                        block + half + place / 2 + place % 2 * self.side
+                    };
+                    self.shuffle(b, x, y, lane)
+                })
+                .collect();
+        }
+        rows
+    }
+
+    /// From rows of the same block numbers to rows of the same block: separates even from odd blocks until one is left.
+    fn among_blocks(self, b: &mut Builder, rows: Vec<String>, size: usize) -> Vec<String> {
+        if rows.len() == 1 {
+            return rows;
+        }
+        let [even, odd] = [0, 1].map(|odd| {
+            let half: Vec<String> = rows
+                .chunks(2)
+                .map(|pair| {
+                    let lane = |lane: usize| {
+                        let (block, place) = (lane / size, lane % size);
+                        (2 * block + odd) * size + place
+                    };
+                    self.shuffle(b, &pair[0], &pair[1], lane)
+                })
+                .collect();
+            self.among_blocks(b, half, size)
+        });
+        even.into_iter()
+            .zip(odd)
+            .flat_map(|(x, y)| [x, y])
+            .collect()
+    }
+
+    /// Picks lanes from two vectors; those of the second follow those of the first.
+    fn shuffle(self, b: &mut Builder, x: &str, y: &str, lane: impl Fn(usize) -> usize) -> String {
+        let kind = self.lanes().of(self.element());
+        let lanes: Vec<String> = (0..self.side).map(|n| format!("i32 {}", lane(n))).collect();
+        b.value(format_args!(
+            "shufflevector {kind} {x}, {kind} {y}, <{} x i32> <{}>",
+            self.side,
+            lanes.join(", ")
+        ))
+    }
+}
+
+/// Columns and levels that are left.
+struct Rest {
+    columns: String,
+    levels: String,
+}
