@@ -21,7 +21,8 @@ RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.to
 help:
 	@echo "make demo      run the main job on real data; results in fieldstone-demo/"
 	@echo "make test      format, lint and type checks, then all tests"
-	@echo "make bench     benchmark stencils beside C, Numba, JAX and NumPy; ARGS=storages: storages beside NumPy and C; ARGS=compile: time to a first result"
+	@echo "make bench     benchmark stencils beside C, Numba, JAX and NumPy, some ten minutes; ARGS=--quick: the most important part;"
+	@echo "               ARGS=calls, memory, compile or storages: what is around them"
 	@echo "make bench-gt4py  the same beside GT4Py, which it installs apart and which compiles for minutes the first time"
 	@echo "make sanitize  the crates with unsafe code under AddressSanitizer, ThreadSanitizer and valgrind"
 	@echo "make build     the package with its extension module in $(VENV)"

@@ -3,39 +3,51 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benches import bandwidth, compile, machine, storages, suite, threads
+from benches import bandwidth, calls, compile, figures, machine, memory, selection, storages, suite, threads
 from benches.arguments import LAYOUTS, MEMORIES
 from benches.cases import CASES
 from benches.table import Table
 
 RESULTS = Path(__file__).parent / "results"
-SIZES = [(128, 128, 60), (256, 256, 80)]
-DTYPES = ("float64", "float32")
 
 
 def main() -> None:
     """Run what the command line asks for."""
     arguments = _parser().parse_args()
+    if arguments.what == "figures":
+        _figures(arguments)
+        return
     if arguments.what == "storages":
         bandwidth.let_threads_rest()
-    threads.limit(max(arguments.threads))
-    described = machine.describe() | {"threads": ",".join(map(str, arguments.threads))}
+    count = arguments.threads or [threads.available()]
+    threads.limit(max(count))
+    described = machine.describe() | {"threads": ",".join(map(str, count))}
     print(", ".join(f"{key} {value}" for key, value in described.items()), end="\n\n")
     results = []
     measure, file = MEASURES[arguments.what]
-    for text, figures in measure(arguments):
-        print(text, end="\n\n", flush=True)
-        results.append(figures)
     output = arguments.output or RESULTS / file
     output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(json.dumps({"machine": described, "results": results}, indent=1) + "\n")
+    for text, found in measure(arguments):
+        print(text, end="\n\n", flush=True)
+        results.append(found)
+        # What was measured is kept if somebody interrupts.
+        output.write_text(json.dumps({"machine": described, "results": results}, indent=1) + "\n")
     print(f"written to {output}")
+    if arguments.what == "stencils" and importlib.util.find_spec("matplotlib") is not None:
+        arguments.output = output
+        _figures(arguments)
+
+
+def _figures(arguments: argparse.Namespace) -> None:
+    for path in figures.draw(arguments.output or RESULTS / "stencils.json", RESULTS):
+        print(f"written to {path}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -43,23 +55,26 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "what",
         nargs="?",
-        choices=tuple(MEASURES),
+        choices=(*MEASURES, "figures"),
         default="stencils",
-        help="what is measured (default %(default)s)",
+        help="what is measured, or figures: draw what stencils have written (default %(default)s)",
     )
     parser.add_argument(
-        "--rounds", type=int, help="turns of each contender (default 15, for compile 5, which take as many processes)"
+        "--rounds",
+        type=int,
+        help="turns of each contender (default 11 for stencils, 25 for storages and calls, 5 for compile, each a process)",
     )
     parser.add_argument(
         "--threads",
         type=_several(int),
-        default=[threads.available()],
         help="numbers of threads of each contender (default: all cores)",
     )
     parser.add_argument(
         "--quick", action="store_true", help="the smallest grid, storages that are not large, fewer sizes of stencils"
     )
-    parser.add_argument("--complete", action="store_true", help="all pairs of layouts of four axes")
+    parser.add_argument(
+        "--complete", action="store_true", help="all combinations of stencils, all pairs of layouts of four axes"
+    )
     parser.add_argument("--markdown", action="store_true", help="print the tables as docs/performance.md has them")
     parser.add_argument(
         "--gt4py-python",
@@ -67,23 +82,19 @@ def _parser() -> argparse.ArgumentParser:
         help="interpreter that has GT4Py, for stencils and compile (default: this one for compile, if it has)",
     )
     parser.add_argument("--output", type=Path, help="where the figures go (default benches/results/)")
-    stencils = parser.add_argument_group("stencils", "lists with commas, such as hdiff,vadv")
-    stencils.add_argument("--only", type=_several(_one_of(CASES)), default=list(CASES), help="cases (default all)")
-    stencils.add_argument("--sizes", type=_several(_size), default=SIZES, help="such as 128x128x60")
-    stencils.add_argument("--dtypes", type=_several(_one_of(DTYPES)), default=list(DTYPES), help="element types")
-    stencils.add_argument(
-        "--layouts", type=_several(_one_of(LAYOUTS)), default=list(LAYOUTS), help="axes that are contiguous"
+    stencils = parser.add_argument_group(
+        "stencils", "lists with commas, such as hdiff,vadv; without any, what says most"
     )
-    stencils.add_argument(
-        "--memories", type=_several(_one_of(MEMORIES)), default=["padded"], help=f"how rows lie: {', '.join(MEMORIES)}"
-    )
-    stencils.add_argument(
-        "--caches", type=_several(_one_of(("warm", "cold"))), default=["warm"], help="warm, cold (swept), or both"
-    )
+    stencils.add_argument("--only", type=_several(_one_of(CASES)), dest="cases", help="cases (default all)")
+    stencils.add_argument("--sizes", type=_several(_size), help="such as 128x128x60")
+    stencils.add_argument("--dtypes", type=_several(_one_of(selection.DTYPES)), help="element types")
+    stencils.add_argument("--layouts", type=_several(_one_of(LAYOUTS)), help="axes that are contiguous")
+    stencils.add_argument("--memories", type=_several(_one_of(MEMORIES)), help=f"how rows lie: {', '.join(MEMORIES)}")
+    stencils.add_argument("--caches", type=_several(_one_of(("warm", "cold"))), help="warm, cold (swept), or both")
     stencils.add_argument(
         "--contenders",
         type=_several(_one_of(suite.PACKAGES)),
-        default=list(suite.PACKAGES),
+        dest="packages",
         help=f"packages: {', '.join(suite.PACKAGES)}",
     )
     return parser
@@ -116,35 +127,62 @@ def _size(word: str) -> tuple[int, ...]:
 
 
 def _stencils(arguments: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
-    sizes = arguments.sizes[:1] if arguments.quick else arguments.sizes
-    caches = [cache == "cold" for cache in arguments.caches]
-    choice = suite.Choice(
-        arguments.layouts, arguments.memories, arguments.contenders, arguments.rounds or 15, arguments.gt4py_python
-    )
-    for settings in suite.settings(arguments.only, sizes, arguments.dtypes, arguments.threads, caches):
-        comparisons = []
-        for setting in settings:
-            comparisons.append(suite.compare(setting, choice))
-            print(Table(*suite.details(comparisons[-1])).as_text(), end="\n\n", file=sys.stderr, flush=True)
-        table = Table(*suite.summary(comparisons))
-        text = table.as_markdown() if arguments.markdown else table.as_text()
-        yield text, {"comparisons": [comparison.as_json() for comparison in comparisons]}
+    for selected in _selected(arguments):
+        choice = suite.Choice(
+            selected.layouts,
+            selected.memories,
+            selected.packages,
+            arguments.rounds or selection.ROUNDS,
+            arguments.gt4py_python,
+        )
+        for settings in selected.settings():
+            comparisons = []
+            for setting in settings:
+                comparisons.append(suite.compare(setting, choice))
+                print(Table(*suite.details(comparisons[-1])).as_text(), end="\n\n", file=sys.stderr, flush=True)
+            table = Table(*suite.summary(comparisons))
+            text = table.as_markdown() if arguments.markdown else table.as_text()
+            yield text, {"comparisons": [comparison.as_json() for comparison in comparisons]}
+
+
+def _selected(arguments: argparse.Namespace) -> list[selection.Selection]:
+    words = ("cases", "sizes", "dtypes", "threads", "caches", "layouts", "memories", "packages")
+    given = {word: getattr(arguments, word) for word in words if getattr(arguments, word) is not None}
+    if given:
+        return [selection.Selection(**given)]
+    if arguments.quick:
+        return [selection.Selection(sizes=selection.SIZES[:1])]
+    return selection.complete() if arguments.complete else selection.usual()
+
+
+def _shown(tables: Iterable[Table], arguments: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
+    for table in tables:
+        yield table.as_markdown() if arguments.markdown else table.as_text(), table.as_json()
 
 
 def _storages(arguments: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
-    for table in storages.tables(arguments.rounds or 25, quick=arguments.quick, complete=arguments.complete):
-        yield table.as_markdown() if arguments.markdown else table.as_text(), table.as_json()
+    tables = storages.tables(arguments.rounds or 25, quick=arguments.quick, complete=arguments.complete)
+    return _shown(tables, arguments)
 
 
 def _compile(arguments: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
-    for table in compile.tables(arguments.rounds or 5, arguments.gt4py_python, quick=arguments.quick):
-        yield table.as_markdown() if arguments.markdown else table.as_text(), table.as_json()
+    return _shown(compile.tables(arguments.rounds or 5, arguments.gt4py_python, quick=arguments.quick), arguments)
+
+
+def _calls(arguments: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
+    return _shown(calls.run(arguments.rounds or 25), arguments)
+
+
+def _memory(arguments: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
+    return _shown(memory.run(arguments.rounds or 3), arguments)
 
 
 MEASURES = {
     "stencils": (_stencils, "stencils.json"),
     "storages": (_storages, "storages.json"),
     "compile": (_compile, "compile.json"),
+    "calls": (_calls, "calls.json"),
+    "memory": (_memory, "memory.json"),
 }
 
 if __name__ == "__main__":

@@ -54,6 +54,12 @@ class Arguments:
         """Index of the first point of the domain."""
         return (HALO, HALO, 0)
 
+    def refresh(self) -> None:
+        """Restore what calls both read and change, so that values stay what they are in a model."""
+        for argument in self.case.arguments:
+            if argument.access == "inout":
+                self.fields[argument.name][...] = self._values[argument.name]
+
     def reset(self) -> None:
         """Restore what calls have changed."""
         for name, values in self._values.items():

@@ -38,6 +38,9 @@ __attribute__((const)) extern float powf(float, float);
 #define BYTES 16
 #endif
 
+/* Of a vector register. */
+const int vector_bytes = BYTES;
+
 #define REAL double
 #define NAME(name) name##_float64
 #define LANES (BYTES / 8)

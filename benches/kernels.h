@@ -25,6 +25,22 @@ static inline void NAME(stream_row)(REAL *restrict to, const REAL *restrict from
 #define RESULT(name, number) REAL *const name = fields[number]
 #endif
 
+/* As many multiplications with additions as the machine can do: so many steps of sixteen vectors on each thread. */
+REAL NAME(peak)(long steps) {
+    typedef REAL vector __attribute__((vector_size(BYTES)));
+    REAL sum = 0;
+#pragma omp parallel reduction(+ : sum)
+    {
+        enum { MANY = 16 };
+        vector a[MANY], b = (vector){0} + (REAL)0.999999, c = (vector){0} + (REAL)1e-6;
+        for (int n = 0; n < MANY; n++) a[n] = (vector){0} + (REAL)n;
+        for (long step = 0; step < steps; step++)
+            for (int n = 0; n < MANY; n++) a[n] = a[n] * b + c;
+        for (int n = 0; n < MANY; n++) sum += a[n][0];
+    }
+    return sum;
+}
+
 #include "cases/acoustic.h"
 #include "cases/cloud.h"
 #include "cases/copy.h"

@@ -15,7 +15,7 @@ def describe() -> dict[str, str]:
         "cores": str(len(os.sched_getaffinity(0))),
         "load": f"{os.getloadavg()[0]:.1f}",
         "python": platform.python_version(),
-    } | {name: _version(name) for name in ("fieldstone", "numpy", "llvmlite", "numba")}
+    } | {name: _version(name) for name in ("fieldstone", "numpy", "llvmlite", "numba", "jax")}
 
 
 def _processor() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import timeit
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,26 +33,35 @@ class Spread:
 
 
 class Rounds:
-    """The times of contenders, round by round (s per call)."""
+    """The times of contenders, round by round (s per call); None in rounds that a contender has no turn in."""
 
-    def __init__(self, times: dict[str, list[float]]) -> None:
-        self.times = times
+    def __init__(self, times: Mapping[str, Sequence[float | None]]) -> None:
+        self.times = {name: list(found) for name, found in times.items()}
 
     def time(self, name: str) -> float:
         """Return a contender's median time."""
-        return statistics.median(self.times[name])
+        return statistics.median(time for time in self.times[name] if time is not None)
 
     def ratio(self, name: str, *others: str) -> Spread:
         """Return how long a contender takes relative to the fastest of others in the same round."""
         columns = [self.times[other] for other in others]
-        return Spread.of([own / min(row) for own, *row in zip(self.times[name], *columns, strict=True)])
+        rounds = zip(self.times[name], *columns, strict=True)
+        return Spread.of([own / min(_known(row)) for own, *row in rounds if own is not None and _known(row)])
 
     def without(self, name: str) -> Rounds:
         """Return the times of the others less that of one, as what is common to all of them."""
         common = self.time(name)
         return Rounds(
-            {other: [time - common for time in times] for other, times in self.times.items() if other != name}
+            {
+                other: [None if time is None else time - common for time in times]
+                for other, times in self.times.items()
+                if other != name
+            }
         )
+
+
+def _known(times: Iterable[float | None]) -> list[float]:
+    return [time for time in times if time is not None]
 
 
 def measure(contenders: Mapping[str, Callable[[int], float]], rounds: int) -> Rounds:

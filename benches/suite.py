@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from benches import agreement, threads, turns
+from benches import agreement, peak, threads, turns
 from benches.arguments import Arguments
 from benches.cases import CASES
 from benches.contenders import Contender, c
@@ -84,14 +84,16 @@ class Comparison:
     ----------
     setting : Setting
         What was the same for all.
-    times : dict of str to list of float
-        Seconds of one call, by contender and round.
+    times : dict of str to list of float or None
+        Seconds of one call, by contender and round; slow contenders have no turn in most rounds.
     copy_bandwidth : float
         Bytes per second of the fastest copy of an array of this size, measured in the same rounds.
     traffic : float
         Bytes that the case has to move.
     floating : float
         Floating-point operations of the case, as its source has them.
+    peak : float or None
+        Floating-point operations per second that the machine can do.
     c : str or None
         The fastest C.
     ratios : dict of str to Spread
@@ -101,10 +103,11 @@ class Comparison:
     """
 
     setting: Setting
-    times: dict[str, list[float]]
+    times: dict[str, list[float | None]]
     copy_bandwidth: float
     traffic: float
     floating: float
+    peak: float | None
     c: str | None
     ratios: dict[str, Spread] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
@@ -144,6 +147,7 @@ def compare(setting: Setting, choice: Choice) -> Comparison:
     if "C" in choice.packages and c.library() is not None:
         best = turns.fastest(c.variants(on_i), cold=setting.cold)
         contenders.append(best)
+    on_i.reset()
     contenders += _others(setting, on_i, choice, refused)
     for contender in contenders:
         agreement.check(contender, expected)
@@ -160,6 +164,7 @@ def compare(setting: Setting, choice: Choice) -> Comparison:
         CASES["copy"].bytes_moved(setting.size, setting.dtype) / copied,
         case.bytes_moved(setting.size, setting.dtype),
         _floating(setting),
+        peak.operations(setting.dtype, setting.threads),
         best.name if best else None,
         {name: taken.ratio(name, best.name) for name in names} if best else {},
         refused,

@@ -15,8 +15,8 @@ PAUSE = 0.02
 TURN = 0.01
 MOST_CALLS, FEWEST_CALLS = 15, 3
 
-# A contender whose call takes longer has one call in a turn (s).
-SLOW = 0.05
+# A contender whose call takes longer has one call in a turn (s), and a turn in every so many rounds.
+SLOW, SELDOM = 0.05, 5
 
 
 def take(contenders: Sequence[Contender], rounds: int, *, cold: bool = False) -> Rounds:
@@ -28,12 +28,15 @@ def take(contenders: Sequence[Contender], rounds: int, *, cold: bool = False) ->
     data through the caches before each call that is timed.
     """
     calls = {contender.name: _calls(contender, cold) for contender in contenders}
-    times: dict[str, list[float]] = {contender.name: [] for contender in contenders}
+    times: dict[str, list[float | None]] = {contender.name: [] for contender in contenders}
     for number in range(rounds):
         # Who comes first, and after whom, is not always the same.
         start = number % len(contenders)
         before = ""
         for contender in (*contenders[start:], *contenders[:start]):
+            if calls[contender.name] == 1 and number % SELDOM:
+                times[contender.name].append(None)
+                continue
             if before != contender.package:
                 time.sleep(PAUSE)
             before = contender.package

@@ -163,7 +163,7 @@ CASE = Case(
     arguments=(
         Argument("u_stage", "inout", uniform(-0.01, 0.01)),
         Argument("u", "in", uniform(-10, 10)),
-        Argument("w", "in", uniform(-0.1, 0.1)),
+        Argument("w", "in", uniform(-0.01, 0.01)),
         Argument("u_now", "in", uniform(-10, 10)),
         Argument("tendency", "in", uniform(-0.01, 0.01)),
     ),

@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from benches.compile import programs
+from benches.compile.at_once import STATEMENTS
+from benches.paired import Spread
 from benches.table import Table, duration
 
 SCRIPT = Path(__file__).with_name("first_result.py")
@@ -64,6 +66,7 @@ def tables(rounds: int, gt4py_python: str | None, *, quick: bool) -> Iterator[Ta
     """Measure one table after the other; ``quick`` leaves out what takes long."""
     yield _imports(rounds)
     yield _first_results(rounds, gt4py_python, quick=quick)
+    yield _at_once(rounds)
     yield _sizes(max(1, rounds // 2), SIZES[:-1] if quick else SIZES)
 
 
@@ -105,6 +108,28 @@ def _first_results(rounds: int, gt4py_python: str | None, *, quick: bool) -> Tab
             table.add(title if contender is contenders[0] else "", contender.name, *cells)
         if quick and once:
             table.note = f"{title}: one process each"
+    return table
+
+
+# Stencils that are compiled at the same time.
+AT_ONCE = 8
+
+
+def _at_once(rounds: int) -> Table:
+    """Time several stencils that threads compile at the same time, by one thread and by as many as there are cores."""
+    cores = len(os.sched_getaffinity(0))
+    times: dict[int, list[float]] = {threads: [] for threads in sorted({1, 2, cores})}
+    for _ in range(rounds):
+        for threads, found in times.items():
+            command = [sys.executable, "-m", "benches.compile.at_once", str(threads), str(AT_ONCE)]
+            done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=SCRIPT.parents[2])
+            found.append(json.loads(done.stdout))
+    table = Table(
+        f"{AT_ONCE} stencils of {STATEMENTS} statements and more, compiled by threads", ["threads", "time", "faster by"]
+    )
+    for threads, found in times.items():
+        ratios = [alone / own for alone, own in zip(times[1], found, strict=True)]
+        table.add(threads, duration(statistics.median(found)), Spread.of(ratios))
     return table
 
 

@@ -43,6 +43,7 @@ class Contender:
 
     def turn(self, calls: int, *, cold: bool) -> float:
         """Return the median time of so many calls (s); a single one has no untimed calls before it."""
+        self.arguments.refresh()
         return turn(self.call, self.sweep, calls, cold=cold)
 
 

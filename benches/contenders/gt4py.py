@@ -55,6 +55,9 @@ class _Outputs(Arguments):
     def __init__(self, worker: _Worker, arguments: Arguments) -> None:
         self.case, self.size, self.dtype, self._worker = arguments.case, arguments.size, arguments.dtype, worker
 
+    def refresh(self) -> None:
+        """Leave it to the other process."""
+
     def outputs(self) -> dict[str, np.ndarray]:
         """Fetch the points of the domain of all fields that are written, and reset the fields."""
         with tempfile.TemporaryDirectory() as folder:

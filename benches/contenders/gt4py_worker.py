@@ -83,7 +83,9 @@ def main() -> None:
                 latest = question["call"]
                 cases[latest]()
             elif "turn" in question:
-                answer = turn(cases[question["turn"]], _sweep, question["calls"], cold=question["cold"])
+                case = cases[question["turn"]]
+                case.arguments.refresh()
+                answer = turn(case, _sweep, question["calls"], cold=question["cold"])
             else:
                 np.savez(question["outputs"], **cases[latest].arguments.outputs())
             reply = {"answer": answer}

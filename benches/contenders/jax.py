@@ -42,6 +42,11 @@ class _Program(Arguments):
             array.block_until_ready()
         self._fields |= written
 
+    def refresh(self) -> None:
+        """Restore what calls both read and change."""
+        if any(argument.access == "inout" for argument in self.case.arguments):
+            self.reset()
+
     def reset(self) -> None:
         """Restore what calls have changed."""
         import jax.numpy as jnp
