@@ -62,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--rounds",
         type=int,
-        help="turns of each contender (default 11 for stencils, 25 for storages and calls, 5 for compile, each a process)",
+        help="turns of each contender (default: stencils 11, storages and calls 25, compile 5, memory 3)",
     )
     parser.add_argument(
         "--threads",
