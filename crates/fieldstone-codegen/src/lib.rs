@@ -26,6 +26,7 @@ pub mod jit;
 pub mod llvm;
 pub mod loader;
 pub mod math;
+pub mod maths;
 pub mod native;
 pub mod numpy;
 pub mod plan;

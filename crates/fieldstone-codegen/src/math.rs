@@ -20,7 +20,7 @@
 //! | | reals | [`Real::modulo`] (NumPy's `npy_divmod`): sign of `b`, also of a zero | [`symbol`] |
 //! | `a ** b`, `pow(a, b)` | literal `b` | [`crate::power`]: multiplications only | |
 //! | | integers | repeated squaring, wraps; `b < 0`: `1 / a**-b` towards zero, 0 for 0 | [`symbol`] |
-//! | | reals | `libm::pow`, `libm::powf` | [`symbol`] |
+//! | | reals | [`maths`] | its instructions |
 //! | `-a` | integers / reals | wraps / flips the sign bit | `sub 0, a` / `fneg` |
 //! | `~a`, `not a` | integers / bool | all bits / the other one | `xor` |
 //! | `a << b`, `a >> b` | integers | `b` is taken modulo the width; `>>` keeps the sign of signed types | `shl`, `ashr`, `lshr` |
@@ -36,6 +36,7 @@
 //! | `round_away_from_zero` | reals | to nearest, ties away from zero | `llvm.round` |
 //! | `floor`, `ceil`, `trunc`, roundings | integers, bool | the operand | |
 //! | `isfinite`, `isinf`, `isnan` | reals / others | by class / true, false, false | `llvm.is.fpclass` |
+//! | `exp`, `log`, `pow` | reals | [`maths`] | its instructions |
 //! | every other function | reals | the `libm` crate, in the precision of the type; hyperbolic functions and `erfc` of `f32` in `f64`, rounded | [`symbol`] |
 //! | `a if c else b` | any | picks; both were evaluated | `select` |
 //! | cast integer → integer | | the low bits, sign- or zero-extended by the source's type | `trunc`, `sext`, `zext` |
@@ -46,6 +47,8 @@
 
 use fieldstone_stencil::DType;
 use fieldstone_stencil::ir::Builtin;
+
+use crate::maths;
 
 /// A function of one real number.
 pub type Unary<T> = extern "C" fn(T) -> T;
@@ -77,7 +80,7 @@ pub trait Real: Copy {
 }
 
 macro_rules! real {
-    ($type:ident, $fmod:path, $pow:path, [$($builtin:ident = $function:path;)*]) => {
+    ($type:ident, $fmod:path, $of_one:path, $of_two:path, [$($builtin:ident = $function:path;)*]) => {
         impl Real for $type {
             fn unary(builtin: Builtin) -> Option<Unary<$type>> {
                 match builtin {
@@ -87,20 +90,16 @@ macro_rules! real {
                         }
                         Some(function)
                     })*
-                    _ => None,
+                    _ => $of_one(builtin),
                 }
             }
 
             fn binary(builtin: Builtin) -> Option<Binary<$type>> {
-                extern "C" fn pow(a: $type, b: $type) -> $type {
-                    $pow(a, b)
-                }
                 match builtin {
                     Builtin::Min => Some(Self::smaller),
                     Builtin::Max => Some(Self::larger),
                     Builtin::Mod => Some(Self::modulo),
-                    Builtin::Pow => Some(pow),
-                    _ => None,
+                    _ => $of_two(builtin),
                 }
             }
 
@@ -153,7 +152,7 @@ macro_rules! real {
     };
 }
 
-real!(f64, libm::fmod, libm::pow, [
+real!(f64, libm::fmod, maths::of_double, maths::of_doubles, [
     Abs = f64::abs;
     Sin = libm::sin;
     Cos = libm::cos;
@@ -168,8 +167,6 @@ real!(f64, libm::fmod, libm::pow, [
     Acosh = libm::acosh;
     Atanh = libm::atanh;
     Sqrt = f64::sqrt;
-    Exp = libm::exp;
-    Log = libm::log;
     Log10 = libm::log10;
     Gamma = libm::tgamma;
     Cbrt = libm::cbrt;
@@ -195,7 +192,7 @@ mod single {
     rounded!(sinh cosh tanh asinh acosh atanh erfc);
 }
 
-real!(f32, libm::fmodf, libm::powf, [
+real!(f32, libm::fmodf, maths::of_single, maths::of_singles, [
     Abs = f32::abs;
     Sin = libm::sinf;
     Cos = libm::cosf;
@@ -210,8 +207,6 @@ real!(f32, libm::fmodf, libm::powf, [
     Acosh = single::acosh;
     Atanh = single::atanh;
     Sqrt = f32::sqrt;
-    Exp = libm::expf;
-    Log = libm::logf;
     Log10 = libm::log10f;
     Gamma = libm::tgammaf;
     Cbrt = libm::cbrtf;
@@ -505,7 +500,7 @@ mod tests {
         assert_eq!(name, "fieldstone_exp_f64");
         // SAFETY: the address is that of a function of this type.
         let exp: Unary<f64> = unsafe { std::mem::transmute(address) };
-        assert_eq!(exp(1.0), libm::exp(1.0));
+        assert_eq!(exp(1.0), std::f64::consts::E);
         assert_eq!(
             symbol(Builtin::Pow, DType::UInt16).unwrap().0,
             "fieldstone_pow_u16"

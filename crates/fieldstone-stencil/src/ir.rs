@@ -428,7 +428,7 @@ pub enum CompareOp {
 }
 
 /// Functions of the language.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "the names are those of gtscript")]
 pub enum Builtin {
     Abs,

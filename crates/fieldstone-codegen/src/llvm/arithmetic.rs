@@ -7,12 +7,15 @@ use crate::math;
 use crate::power::Plan;
 
 use super::builder::Builder;
+use super::function::Function;
 use super::types::{self, Lanes};
 
 /// Writes operations on values of `lanes` lanes.
 pub(super) struct Arithmetic<'b> {
     pub b: &'b mut Builder,
     pub lanes: Lanes,
+    /// Whether this is the end of a row, where time hardly counts.
+    pub rest: bool,
 }
 
 impl Arithmetic<'_> {
@@ -255,6 +258,9 @@ impl Arithmetic<'_> {
                 Builtin::Trunc => "trunc",
                 Builtin::Round => "roundeven",
                 Builtin::RoundAwayFromZero => "round",
+                _ if let Some(function) = Function::of(builtin, dtype, self.lanes) => {
+                    return self.call_function(function, dtype, arguments);
+                }
                 _ => {
                     let (name, _) =
                         math::symbol(builtin, dtype).expect("reals have every function");
@@ -311,6 +317,20 @@ impl Arithmetic<'_> {
         let class = class.to_string();
         let arguments = [(kind.as_str(), a), ("i32", class.as_str())];
         self.b.call(&mask, &function, &arguments)
+    }
+
+    /// Calls a function on all lanes at once.
+    fn call_function(&mut self, function: Function, dtype: DType, arguments: &[&str]) -> String {
+        let calls = self.b.needs.functions.entry(function).or_default();
+        *calls += usize::from(!self.rest);
+        let kind = self.lanes.value(dtype);
+        let arguments: Vec<String> = arguments.iter().map(|a| format!("{kind} {a}")).collect();
+        let attributes = if self.rest { " noinline" } else { "" };
+        self.b.value(format_args!(
+            "call {kind} @{}({}){attributes}",
+            function.symbol(),
+            arguments.join(", ")
+        ))
     }
 
     /// Calls a function of our own on every lane.

@@ -1,15 +1,42 @@
 //! Text of one LLVM function: fresh names, blocks, loops.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Display, Write};
+
+use super::function::Function;
+
+/// What functions refer to.
+#[derive(Default)]
+pub(super) struct Needs {
+    /// `declare` lines of what is called.
+    pub declarations: BTreeSet<String>,
+    /// Functions of the language, and how often they are called where time counts.
+    pub functions: BTreeMap<Function, usize>,
+}
+
+impl Needs {
+    pub fn extend(&mut self, other: Needs) {
+        self.declarations.extend(other.declarations);
+        for (function, calls) in other.functions {
+            *self.functions.entry(function).or_default() += calls;
+        }
+    }
+}
+
+/// A part that hardly ever runs.
+pub(super) struct Rare {
+    name: String,
+    /// The block before it.
+    before: String,
+}
 
 /// Writes instructions into the current block of a function.
 pub(super) struct Builder {
     text: String,
     next: usize,
     block: String,
-    /// `declare` lines of what the function calls.
-    pub declarations: BTreeSet<String>,
+    /// What the function refers to.
+    pub needs: Needs,
     /// Other functions that this one calls.
     pub functions: String,
 }
@@ -20,20 +47,20 @@ impl Builder {
             text: String::from("entry:\n"),
             next: 0,
             block: String::from("entry"),
-            declarations: BTreeSet::new(),
+            needs: Needs::default(),
             functions: String::new(),
         }
     }
 
-    pub fn finish(self) -> (String, BTreeSet<String>) {
-        (self.text, self.declarations)
+    pub fn finish(self) -> (String, Needs) {
+        (self.text, self.needs)
     }
 
     /// Adds a function that this one calls: its first line and what wrote its body.
     pub fn function(&mut self, head: &str, body: Builder) {
-        let (body, declarations) = body.finish();
+        let (body, needs) = body.finish();
         let _ = writeln!(self.functions, "{head} {{\n{body}}}\n");
-        self.declarations.extend(declarations);
+        self.needs.extend(needs);
     }
 
     /// An instruction with a result; returns the result's name.
@@ -68,7 +95,7 @@ impl Builder {
             (false, "void") => " nounwind willreturn memory(argmem: readwrite)",
             (false, _) => " nounwind willreturn memory(none)",
         };
-        self.declarations.insert(format!(
+        self.needs.declarations.insert(format!(
             "declare {result} @{function}({}){attributes}",
             types.join(", ")
         ));
@@ -167,6 +194,31 @@ impl Builder {
         body(self);
         self.effect(format_args!("br label %{name}.end"));
         self.start(format!("{name}.end"));
+    }
+
+    /// Begins what runs only if a condition holds, which it hardly ever does.
+    pub fn begin_rare(&mut self, condition: &str) -> Rare {
+        let name = self.fresh("rare.");
+        let before = self.block.clone();
+        self.effect(format_args!(
+            "br i1 {condition}, label %{name}.then, label %{name}.end, !prof !1"
+        ));
+        self.start(format!("{name}.then"));
+        Rare { name, before }
+    }
+
+    /// Ends it; of each two values of a type the first one if it ran, else the second one.
+    pub fn end_rare(&mut self, rare: &Rare, kind: &str, values: &[[String; 2]]) -> Vec<String> {
+        let Rare { name, before } = rare;
+        let then = self.block.clone();
+        self.effect(format_args!("br label %{name}.end"));
+        self.start(format!("{name}.end"));
+        let chosen = values.iter().map(|[ran, usual]| {
+            self.value(format_args!(
+                "phi {kind} [ {ran}, %{then} ], [ {usual}, %{before} ]"
+            ))
+        });
+        chosen.collect()
     }
 
     /// `a + b`, folded where one is the literal 0.

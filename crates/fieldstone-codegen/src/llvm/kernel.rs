@@ -1,12 +1,12 @@
 //! One function for each nest.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use fieldstone_stencil::ir::{FieldId, Stencil, Stmt, Target as Written};
 use fieldstone_stencil::schedule::{ColumnNest, RowNest};
 use fieldstone_stencil::visit::Accesses;
 
-use super::builder::Builder;
+use super::builder::{Builder, Needs};
 use super::entry::{Context, entry};
 use super::{columns, rows};
 
@@ -60,12 +60,8 @@ impl<'a> Loops<'a> {
     }
 }
 
-/// The text of a kernel and the declarations it needs.
-pub(super) fn function(
-    name: &str,
-    context: &Context<'_>,
-    loops: Loops<'_>,
-) -> (String, BTreeSet<String>) {
+/// The text of a kernel and what it refers to.
+pub(super) fn function(name: &str, context: &Context<'_>, loops: Loops<'_>) -> (String, Needs) {
     let mut builder = Builder::new();
     let b = &mut builder;
     let streams = !loops.streamed().is_empty() && context.target.has_fence();
@@ -85,9 +81,9 @@ pub(super) fn function(
     }
     builder.effect("ret void");
     let parts = std::mem::take(&mut builder.functions);
-    let (body, declarations) = builder.finish();
+    let (body, needs) = builder.finish();
     let text = format!(
         "{parts}define void @{name}(ptr noalias readonly %words, i64 %begin, i64 %end, ptr noalias %scratch) #0 {{\n{body}}}\n\n"
     );
-    (text, declarations)
+    (text, needs)
 }

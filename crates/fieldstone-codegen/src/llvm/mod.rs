@@ -14,6 +14,7 @@
 //! | `level` | accesses at levels that are computed |
 //! | `element` | accesses to elements of data dimensions that are not taken apart |
 //! | `arithmetic` | one operation on vectors |
+//! | `function` | the functions of the language on vectors |
 
 pub mod abi;
 mod arithmetic;
@@ -21,6 +22,7 @@ mod builder;
 mod columns;
 mod element;
 mod entry;
+mod function;
 mod kernel;
 mod level;
 mod memory;
@@ -32,7 +34,7 @@ mod transposition;
 mod types;
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::fmt::Write;
 
 use fieldstone_stencil::ir::{DataDimension, Stencil};
@@ -191,7 +193,7 @@ pub fn emit(
         kernels: Vec::new(),
         failures: Vec::new(),
     };
-    let mut declarations = BTreeSet::new();
+    let mut needs = builder::Needs::default();
     let failures = RefCell::new(Vec::new());
     let mut add = |nest: kernel::Loops<'_>, scratch: Scratch| {
         let name = format!("fieldstone_kernel_{}", module.kernels.len());
@@ -203,9 +205,9 @@ pub fn emit(
             scratch: &scratch,
             failures: &failures,
         };
-        let (text, declared) = kernel::function(&name, &context, nest);
+        let (text, needed) = kernel::function(&name, &context, nest);
         module.text.push_str(&text);
-        declarations.extend(declared);
+        needs.extend(needed);
         let bytes = |targets: HashSet<_>| {
             let sizes = targets
                 .iter()
@@ -251,10 +253,15 @@ pub fn emit(
         }
     }
     module.failures = failures.into_inner();
-    for declaration in declarations {
+    function::define(&mut module.text, &mut needs);
+    for declaration in needs.declarations {
         let _ = writeln!(module.text, "{declaration}");
     }
     let _ = writeln!(module.text, "!0 = !{{i32 1}}");
+    let _ = writeln!(
+        module.text,
+        "!1 = !{{!\"branch_weights\", i32 1, i32 2000}}"
+    );
     let bits = target.vector_bytes() * 8;
     let _ = writeln!(
         module.text,

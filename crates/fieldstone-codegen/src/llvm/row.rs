@@ -317,6 +317,7 @@ impl Body<'_, '_> {
         Arithmetic {
             b: self.b,
             lanes: self.lanes,
+            rest: self.mask.is_some(),
         }
     }
 

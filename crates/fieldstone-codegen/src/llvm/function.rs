@@ -1,0 +1,486 @@
+//! Functions of the language on vectors, as the instructions of [`crate::maths`].
+
+use std::cell::RefCell;
+use std::fmt::Display;
+use std::marker::PhantomData;
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
+
+use fieldstone_stencil::DType;
+use fieldstone_stencil::ir::Builtin;
+
+use crate::maths;
+use crate::maths::number::{Bits, Double, Mask, Real, Single};
+
+use super::builder::{Builder, Needs};
+use super::types::{self, Lanes};
+
+/// A function for vectors of some width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Function {
+    builtin: Builtin,
+    is_double: bool,
+    width: usize,
+}
+
+impl Function {
+    /// `None` where the function is not one of [`maths`].
+    pub fn of(builtin: Builtin, dtype: DType, lanes: Lanes) -> Option<Function> {
+        maths::operands(builtin)?;
+        Some(Function {
+            builtin,
+            is_double: match dtype {
+                DType::Float64 => true,
+                DType::Float32 => false,
+                _ => return None,
+            },
+            width: lanes.width,
+        })
+    }
+
+    /// The function's symbol.
+    pub fn symbol(self) -> String {
+        let bits = if self.is_double { 64 } else { 32 };
+        format!("fieldstone_{}_f{bits}x{}", self.builtin.name(), self.width)
+    }
+
+    /// Its body, and what that needs.
+    fn body(self) -> (String, Needs) {
+        let lanes = Lanes { width: self.width };
+        let writer = Writer {
+            b: RefCell::new(Builder::new()),
+            lanes,
+            names: RefCell::new(Vec::new()),
+        };
+        let operands = maths::operands(self.builtin).unwrap_or_default();
+        let (kind, result) = if self.is_double {
+            let operands: Vec<Value<'_, F64>> = writer.operands(operands);
+            (
+                lanes.of("double"),
+                maths::double(self.builtin, &operands).map(|value| value.text(&writer)),
+            )
+        } else {
+            let operands: Vec<Value<'_, F32>> = writer.operands(operands);
+            (
+                lanes.of("float"),
+                maths::single(self.builtin, &operands).map(|value| value.text(&writer)),
+            )
+        };
+        let result = result.expect("functions know how many operands they have");
+        let mut b = writer.b.into_inner();
+        b.effect(format_args!("ret {kind} {result}"));
+        b.finish()
+    }
+
+    /// Its definition with a body.
+    fn definition(self, attributes: &str, body: &str) -> String {
+        let kind = Lanes { width: self.width }.of(if self.is_double { "double" } else { "float" });
+        let operands = maths::operands(self.builtin).unwrap_or_default();
+        let operands: Vec<String> = (0..operands).map(|n| format!("{kind} %{n}")).collect();
+        let (symbol, operands) = (self.symbol(), operands.join(", "));
+        format!("define internal {kind} @{symbol}({operands}) {attributes} {{\n{body}}}\n\n")
+    }
+}
+
+/// How many functions a module gets inlined: their instructions, times the calls of each.
+const INLINED: usize = 4000;
+
+/// Adds the definitions of the functions that a module needs.
+pub(super) fn define(module: &mut String, needs: &mut Needs) {
+    if !needs.functions.is_empty() {
+        module.push_str("!1 = !{!\"branch_weights\", i32 1, i32 2000}\n\n");
+    }
+    for (function, calls) in std::mem::take(&mut needs.functions) {
+        let (body, needed) = function.body();
+        let instructions = body.lines().count();
+        let inlined = if instructions * calls <= INLINED {
+            "alwaysinline"
+        } else {
+            "noinline"
+        };
+        let attributes = format!("nounwind willreturn memory(none) {inlined} #0");
+        module.push_str(&function.definition(&attributes, &body));
+        needs.extend(needed);
+    }
+}
+
+/// Writes the body of a function.
+struct Writer {
+    b: RefCell<Builder>,
+    lanes: Lanes,
+    /// Of values, by their numbers.
+    names: RefCell<Vec<String>>,
+}
+
+impl Writer {
+    fn operands<K: Kind>(&self, count: usize) -> Vec<Value<'_, K>> {
+        (0..count).map(|n| self.register(format!("%{n}"))).collect()
+    }
+
+    fn register<K: Kind>(&self, name: String) -> Value<'_, K> {
+        let mut names = self.names.borrow_mut();
+        names.push(name);
+        Value {
+            place: Place::Register(self, names.len() - 1),
+            kind: PhantomData,
+        }
+    }
+
+    fn value<K: Kind>(&self, instruction: impl Display) -> Value<'_, K> {
+        let name = self.b.borrow_mut().value(instruction);
+        self.register(name)
+    }
+
+    /// A call of an intrinsic whose operands have the type of the result.
+    fn intrinsic<K: Kind>(&self, name: &str, operands: &[Value<'_, K>]) -> Value<'_, K> {
+        let kind = self.lanes.of(K::NAME);
+        let function = format!("llvm.{name}.{}", self.lanes.suffix_of(K::SUFFIX));
+        let operands: Vec<String> = operands.iter().map(|value| value.text(self)).collect();
+        let operands: Vec<(&str, &str)> = operands
+            .iter()
+            .map(|value| (kind.as_str(), value.as_str()))
+            .collect();
+        let name = self.b.borrow_mut().call(&kind, &function, &operands);
+        self.register(name)
+    }
+
+    /// Whether a mask holds in any lane.
+    fn any(&self, mask: Value<'_, I1>) -> String {
+        let mask = mask.text(self);
+        if self.lanes.width == 1 {
+            return mask;
+        }
+        let function = format!("llvm.vector.reduce.or.{}", self.lanes.suffix_of("i1"));
+        let kind = self.lanes.of("i1");
+        self.b.borrow_mut().call("i1", &function, &[(&kind, &mask)])
+    }
+}
+
+/// A type of one lane.
+trait Kind: Copy {
+    /// LLVM's name of it.
+    const NAME: &str;
+    /// LLVM's name of it in names of intrinsics.
+    const SUFFIX: &str = Self::NAME;
+    const ADD: &str = "add";
+    const SUB: &str = "sub";
+
+    /// The text of a constant with these bits.
+    fn constant(bits: u64) -> String {
+        bits.to_string()
+    }
+}
+
+/// Types of reals.
+trait RealKind: Kind {
+    type Bits: IntegerKind<Real = Self>;
+    const DTYPE: DType;
+}
+
+/// Types of bits of reals.
+trait IntegerKind: Kind {
+    type Real: RealKind<Bits = Self>;
+}
+
+macro_rules! kinds {
+    ($($real:ident $name:literal $suffix:literal $dtype:ident, $integer:ident $integer_name:literal;)*) => {$(
+        #[derive(Clone, Copy)]
+        struct $real;
+
+        #[derive(Clone, Copy)]
+        struct $integer;
+
+        impl Kind for $real {
+            const NAME: &str = $name;
+            const SUFFIX: &str = $suffix;
+            const ADD: &str = "fadd";
+            const SUB: &str = "fsub";
+
+            fn constant(bits: u64) -> String {
+                types::real(DType::$dtype, f64::from_bits(bits))
+            }
+        }
+
+        impl RealKind for $real {
+            type Bits = $integer;
+            const DTYPE: DType = DType::$dtype;
+        }
+
+        impl Kind for $integer {
+            const NAME: &str = $integer_name;
+        }
+
+        impl IntegerKind for $integer {
+            type Real = $real;
+        }
+    )*};
+}
+
+kinds! {
+    F64 "double" "f64" Float64, I64 "i64";
+    F32 "float" "f32" Float32, I32 "i32";
+}
+
+#[derive(Clone, Copy)]
+struct I1;
+
+impl Kind for I1 {
+    const NAME: &str = "i1";
+}
+
+/// A vector of lanes, known by its number or a constant.
+#[derive(Clone, Copy)]
+struct Value<'w, K> {
+    place: Place<'w>,
+    kind: PhantomData<K>,
+}
+
+#[derive(Clone, Copy)]
+enum Place<'w> {
+    Register(&'w Writer, usize),
+    /// Bits of an integer, or of a number of 64 bits also where the value has 32.
+    Constant(u64),
+}
+
+impl<'w, K: Kind> Value<'w, K> {
+    fn constant(bits: u64) -> Value<'w, K> {
+        Value {
+            place: Place::Constant(bits),
+            kind: PhantomData,
+        }
+    }
+
+    fn writer(self) -> Option<&'w Writer> {
+        match self.place {
+            Place::Register(writer, _) => Some(writer),
+            Place::Constant(_) => None,
+        }
+    }
+
+    fn text(self, writer: &Writer) -> String {
+        match self.place {
+            Place::Register(_, number) => writer.names.borrow()[number].clone(),
+            Place::Constant(bits) => writer.lanes.splat(K::NAME, &K::constant(bits)),
+        }
+    }
+
+    fn operation<Result: Kind>(self, opcode: &str, other: Value<'w, K>) -> Value<'w, Result> {
+        let w = writer_of([self.writer(), other.writer()]);
+        let (kind, a, b) = (w.lanes.of(K::NAME), self.text(w), other.text(w));
+        w.value(format_args!("{opcode} {kind} {a}, {b}"))
+    }
+
+    fn converted<Result: Kind>(self, opcode: &str) -> Value<'w, Result> {
+        let w = writer_of([self.writer()]);
+        let (from, to) = (w.lanes.of(K::NAME), w.lanes.of(Result::NAME));
+        let value = self.text(w);
+        w.value(format_args!("{opcode} {from} {value} to {to}"))
+    }
+}
+
+/// Functions compute constants themselves.
+fn writer_of<const N: usize>(operands: [Option<&Writer>; N]) -> &Writer {
+    let writer = operands.into_iter().flatten().next();
+    writer.expect("no function has an operation on nothing but constants")
+}
+
+macro_rules! operators {
+    ($($trait:ident $method:ident $bound:ident $opcode:expr;)*) => {$(
+        impl<'w, K: $bound> $trait for Value<'w, K> {
+            type Output = Value<'w, K>;
+
+            fn $method(self, other: Value<'w, K>) -> Value<'w, K> {
+                self.operation($opcode, other)
+            }
+        }
+    )*};
+}
+
+operators! {
+    Add add Kind K::ADD;
+    Sub sub Kind K::SUB;
+    Mul mul RealKind "fmul";
+    Div div RealKind "fdiv";
+    BitAnd bitand Kind "and";
+    BitOr bitor Kind "or";
+    BitXor bitxor Kind "xor";
+}
+
+impl<'w, K: RealKind> Neg for Value<'w, K> {
+    type Output = Value<'w, K>;
+
+    fn neg(self) -> Value<'w, K> {
+        if let Place::Constant(bits) = self.place {
+            return <Value<K> as Real>::of(-f64::from_bits(bits));
+        }
+        let w = writer_of([self.writer()]);
+        let (kind, value) = (w.lanes.of(K::NAME), self.text(w));
+        w.value(format_args!("fneg {kind} {value}"))
+    }
+}
+
+impl<'w> Not for Value<'w, I1> {
+    type Output = Value<'w, I1>;
+
+    fn not(self) -> Value<'w, I1> {
+        self.operation("xor", Value::constant(1))
+    }
+}
+
+impl Mask for Value<'_, I1> {}
+
+impl<'w, K: RealKind> Real for Value<'w, K> {
+    type Bits = Value<'w, K::Bits>;
+    type Mask = Value<'w, I1>;
+
+    fn of(value: f64) -> Value<'w, K> {
+        Value::constant(value.to_bits())
+    }
+
+    fn mul_add(self, factor: Value<'w, K>, addend: Value<'w, K>) -> Value<'w, K> {
+        let w = writer_of([self.writer(), factor.writer(), addend.writer()]);
+        w.intrinsic("fma", &[self, factor, addend])
+    }
+
+    fn abs(self) -> Value<'w, K> {
+        writer_of([self.writer()]).intrinsic("fabs", &[self])
+    }
+
+    fn copysign(self, sign: Value<'w, K>) -> Value<'w, K> {
+        writer_of([self.writer(), sign.writer()]).intrinsic("copysign", &[self, sign])
+    }
+
+    fn sqrt(self) -> Value<'w, K> {
+        writer_of([self.writer()]).intrinsic("sqrt", &[self])
+    }
+
+    fn below(self, other: Value<'w, K>) -> Value<'w, I1> {
+        self.operation("fcmp olt", other)
+    }
+
+    fn at_most(self, other: Value<'w, K>) -> Value<'w, I1> {
+        self.operation("fcmp ole", other)
+    }
+
+    fn equals(self, other: Value<'w, K>) -> Value<'w, I1> {
+        self.operation("fcmp oeq", other)
+    }
+
+    fn select(mask: Value<'w, I1>, a: Value<'w, K>, b: Value<'w, K>) -> Value<'w, K> {
+        let w = writer_of([mask.writer(), a.writer(), b.writer()]);
+        let (masks, kind) = (w.lanes.of("i1"), w.lanes.of(K::NAME));
+        let (mask, a, b) = (mask.text(w), a.text(w), b.text(w));
+        w.value(format_args!(
+            "select {masks} {mask}, {kind} {a}, {kind} {b}"
+        ))
+    }
+
+    fn bits(self) -> Value<'w, K::Bits> {
+        match self.place {
+            Place::Register(..) => self.converted("bitcast"),
+            Place::Constant(bits) => Value::constant(match K::DTYPE {
+                DType::Float32 => (f64::from_bits(bits) as f32).to_bits().into(),
+                _ => bits,
+            }),
+        }
+    }
+
+    fn rarely<const N: usize>(
+        mask: Value<'w, I1>,
+        usual: [Value<'w, K>; N],
+        rare: impl FnOnce() -> [Value<'w, K>; N],
+    ) -> [Value<'w, K>; N] {
+        let w = writer_of([mask.writer()]);
+        let condition = w.any(mask);
+        let block = w.b.borrow_mut().begin_rare(&condition);
+        let rare = rare();
+        let kind = w.lanes.of(K::NAME);
+        let texts = |n: usize| [rare[n].text(w), usual[n].text(w)];
+        let values: Vec<[String; 2]> = (0..N).map(texts).collect();
+        let chosen = w.b.borrow_mut().end_rare(&block, &kind, &values);
+        let mut chosen = chosen.into_iter();
+        usual.map(|value| chosen.next().map_or(value, |name| w.register(name)))
+    }
+}
+
+impl<'w, K: IntegerKind> Bits for Value<'w, K> {
+    type Real = Value<'w, K::Real>;
+    type Mask = Value<'w, I1>;
+
+    fn of(value: u64) -> Value<'w, K> {
+        Value::constant(value)
+    }
+
+    fn up(self, bits: u32) -> Value<'w, K> {
+        self.operation("shl", Value::constant(bits.into()))
+    }
+
+    fn down(self, bits: u32) -> Value<'w, K> {
+        self.operation("lshr", Value::constant(bits.into()))
+    }
+
+    fn equals(self, other: Value<'w, K>) -> Value<'w, I1> {
+        self.operation("icmp eq", other)
+    }
+
+    fn real(self) -> Value<'w, K::Real> {
+        self.converted("bitcast")
+    }
+}
+
+impl<'w> Single for Value<'w, F32> {
+    type Wide = Value<'w, F64>;
+
+    fn widen(self) -> Value<'w, F64> {
+        self.converted("fpext")
+    }
+}
+
+impl<'w> Double for Value<'w, F64> {
+    type Narrow = Value<'w, F32>;
+
+    fn narrow(self) -> Value<'w, F32> {
+        self.converted("fptrunc")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_function_has_a_body_for_every_width() {
+        for (builtin, name) in Builtin::ALL {
+            for (dtype, width) in [
+                (DType::Float64, 8),
+                (DType::Float32, 16),
+                (DType::Float64, 1),
+            ] {
+                let Some(function) = Function::of(builtin, dtype, Lanes { width }) else {
+                    continue;
+                };
+                let (body, needs) = function.body();
+                assert!(body.contains("  ret "), "{name}");
+                assert!(needs.functions.is_empty(), "{name}");
+                // Vectors are computed as such, without calls for single lanes.
+                let called = needs.declarations.iter();
+                assert!(
+                    called.clone().all(|line| line.contains(" @llvm.")),
+                    "{name}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn functions_that_are_used_much_are_called() {
+        let function = Function::of(Builtin::Pow, DType::Float64, Lanes { width: 8 }).unwrap();
+        let module = |calls| {
+            let (mut module, mut needs) = (String::new(), Needs::default());
+            needs.functions.insert(function, calls);
+            define(&mut module, &mut needs);
+            module
+        };
+        assert!(module(1).contains("alwaysinline"));
+        assert!(module(1000).contains("noinline"));
+    }
+}

@@ -1,0 +1,148 @@
+//! `exp`: the argument is a multiple of `log(2)` plus a remainder, of which the exponential is a polynomial.
+
+use super::number::{Bits, Real};
+use super::polynomial::{Pair, polynomial};
+
+/// What depends on the type. The polynomials are the best ones with such coefficients, as Sollya's `fpminimax` finds them.
+pub struct Constants {
+    /// `(exp(x) - 1 - x) / x^2` for `|x| < log(2) / 2`.
+    polynomial: &'static [f64],
+    /// `log(2)`: so few digits that multiples are exact, and the rest.
+    log_2: (f64, f64),
+    /// Adding it rounds to an integer, which the lowest bits of the sum hold.
+    rounding: f64,
+    /// Bits of the fraction.
+    fraction: u32,
+    /// Exponentials up to here and down to minus this are normal numbers.
+    usual: f64,
+    /// Exponentials beyond are infinite.
+    infinite: f64,
+    /// Exponentials below are zero.
+    zero: f64,
+}
+
+/// For 64 bits; the polynomial is off by 2^-57.9.
+pub const DOUBLE: Constants = Constants {
+    polynomial: &[
+        0.5000000000000013,
+        0.166666666666667,
+        0.04166666666651135,
+        0.0083333333333072,
+        0.0013888888947963729,
+        0.00019841269917419505,
+        2.4801489040048968e-05,
+        2.7557216252772806e-06,
+        2.763158257155201e-07,
+        2.5117880218917943e-08,
+    ],
+    log_2: (0.6931471805598903, 5.497923018708371e-14),
+    rounding: 6755399441055744.0,
+    fraction: 52,
+    usual: 707.5,
+    infinite: 710.0,
+    zero: -746.0,
+};
+
+/// For 32 bits; the polynomial is off by 2^-27.7.
+pub const SINGLE: Constants = Constants {
+    polynomial: &[
+        0.49999991059303284,
+        0.166665181517601,
+        0.04166858270764351,
+        0.0083689633756876,
+        0.0013817796716466546,
+    ],
+    log_2: (0.693145751953125, 1.4286068203094173e-06),
+    rounding: 12582912.0,
+    fraction: 23,
+    usual: 86.5,
+    infinite: 89.0,
+    zero: -104.0,
+};
+
+/// `exp(x)` in 64 bits.
+#[inline(always)]
+pub fn exp_double<R: Real>(x: R) -> R {
+    exp(x, &DOUBLE)
+}
+
+/// `exp(x)` in 32 bits.
+#[inline(always)]
+pub fn exp_single<R: Real>(x: R) -> R {
+    exp(x, &SINGLE)
+}
+
+#[inline(always)]
+fn exp<R: Real>(x: R, constants: &Constants) -> R {
+    let (multiple, rest) = reduce(x, constants);
+    let rest = multiple.n.mul_add(R::of(-constants.log_2.1), rest);
+    let one_plus = Pair::sum(R::of(1.0), rest);
+    let value = one_plus.high + (one_plus.low + beyond_linear(rest, constants));
+    let unusual = !x.abs().at_most(R::of(constants.usual));
+    let [value] = R::rarely(
+        unusual,
+        [multiple.usual_power_times(value, constants)],
+        || {
+            let power = multiple.power_times(value, constants);
+            let power = R::select(
+                R::of(constants.infinite).below(x),
+                R::of(f64::INFINITY),
+                power,
+            );
+            [R::select(x.below(R::of(constants.zero)), R::of(0.0), power)]
+        },
+    );
+    value
+}
+
+/// `exp(x.high + x.low) = 2^n * value`; the value is off by little more than its rounding.
+#[inline(always)]
+pub fn exp_of_pair<R: Real>(x: Pair<R>, constants: &Constants) -> (Multiple<R>, R) {
+    let (multiple, rest) = reduce(x.high, constants);
+    let low = multiple.n.mul_add(R::of(-constants.log_2.1), x.low);
+    let rest = Pair::sum(rest, low);
+    let one_plus = Pair::sum(R::of(1.0), rest.high);
+    let beyond = beyond_linear(rest.high, constants);
+    let low = rest.low.mul_add(one_plus.high, beyond);
+    (multiple, one_plus.high + (one_plus.low + low))
+}
+
+/// The nearest multiple of `log(2)` and what is left but for the last digits of `log(2)`.
+#[inline(always)]
+fn reduce<R: Real>(x: R, constants: &Constants) -> (Multiple<R>, R) {
+    let shifted = x.mul_add(R::of(std::f64::consts::LOG2_E), R::of(constants.rounding));
+    let n = shifted - R::of(constants.rounding);
+    let rest = n.mul_add(R::of(-constants.log_2.0), x);
+    (Multiple { n, shifted }, rest)
+}
+
+/// `exp(x) - 1 - x`.
+#[inline(always)]
+fn beyond_linear<R: Real>(x: R, constants: &Constants) -> R {
+    polynomial(x, constants.polynomial) * (x * x)
+}
+
+/// An integer.
+pub struct Multiple<R> {
+    n: R,
+    /// With the number added that rounds: the lowest bits are the integer.
+    shifted: R,
+}
+
+impl<R: Real> Multiple<R> {
+    /// `2^n * value`, where that is a normal number and the value near one.
+    #[inline(always)]
+    pub fn usual_power_times(&self, value: R, constants: &Constants) -> R {
+        (value.bits() + self.shifted.bits().up(constants.fraction)).real()
+    }
+
+    /// `2^n * value`, also where that overflows or loses digits.
+    #[inline(always)]
+    pub fn power_times(&self, value: R, constants: &Constants) -> R {
+        let rounding = R::of(constants.rounding);
+        let half = self.n.mul_add(R::of(0.5), rounding);
+        let rest = (self.n - (half - rounding)) + rounding;
+        let power = |n: R| (n.bits().up(constants.fraction) + R::of(1.0).bits()).real();
+        value * power(half) * power(rest)
+    }
+}

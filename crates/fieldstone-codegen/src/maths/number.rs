@@ -1,0 +1,99 @@
+//! The numbers that functions are written for: values that run, or instructions that are written.
+
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
+
+/// A real number, or a vector of them.
+///
+/// Every operation has the one result that IEEE 754 defines, so whatever a function makes out of them has the same bits
+/// wherever it runs. All lanes do the same: nothing branches but [`Real::rarely`].
+pub trait Real:
+    Copy
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+{
+    /// The bits of a number.
+    type Bits: Bits<Real = Self, Mask = Self::Mask>;
+    /// A truth for each lane.
+    type Mask: Mask;
+
+    /// A constant, rounded to the type.
+    fn of(value: f64) -> Self;
+    /// `self * factor + addend`, rounded once.
+    fn mul_add(self, factor: Self, addend: Self) -> Self;
+    /// The distance from zero.
+    fn abs(self) -> Self;
+    /// The distance of `self` from zero with the sign of another number.
+    fn copysign(self, sign: Self) -> Self;
+    /// The square root, rounded to nearest.
+    fn sqrt(self) -> Self;
+    /// `self < other`; false for NaN.
+    fn below(self, other: Self) -> Self::Mask;
+    /// `self <= other`; false for NaN.
+    fn at_most(self, other: Self) -> Self::Mask;
+    /// `self == other`; false for NaN, true for zeros of either sign.
+    fn equals(self, other: Self) -> Self::Mask;
+    /// `a` where the mask holds, else `b`.
+    fn select(mask: Self::Mask, a: Self, b: Self) -> Self;
+    /// The bits.
+    fn bits(self) -> Self::Bits;
+
+    /// `rare()` if the mask holds in any lane, else `usual`.
+    ///
+    /// So `rare` must give the same as `usual` in lanes where the mask does not hold: it begins with a selection, or ends
+    /// with one.
+    fn rarely<const N: usize>(
+        mask: Self::Mask,
+        usual: [Self; N],
+        rare: impl FnOnce() -> [Self; N],
+    ) -> [Self; N];
+}
+
+/// A number of 32 bits.
+pub trait Single: Real {
+    /// The number of 64 bits.
+    type Wide: Double<Narrow = Self, Mask = Self::Mask>;
+
+    /// The same number with 64 bits.
+    fn widen(self) -> Self::Wide;
+}
+
+/// A number of 64 bits.
+pub trait Double: Real {
+    /// The number of 32 bits.
+    type Narrow: Single<Wide = Self, Mask = Self::Mask>;
+
+    /// The nearest number of 32 bits.
+    fn narrow(self) -> Self::Narrow;
+}
+
+/// The bits of a [`Real`] as an unsigned integer.
+pub trait Bits:
+    Copy
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + BitAnd<Output = Self>
+    + BitOr<Output = Self>
+    + BitXor<Output = Self>
+{
+    /// The number that has the bits.
+    type Real: Real<Bits = Self, Mask = Self::Mask>;
+    /// A truth for each lane.
+    type Mask: Mask;
+
+    /// A constant, cut to the type.
+    fn of(value: u64) -> Self;
+    /// Moved towards the high end.
+    fn up(self, bits: u32) -> Self;
+    /// Moved towards the low end, with zeros behind.
+    fn down(self, bits: u32) -> Self;
+    /// Whether all bits are equal.
+    fn equals(self, other: Self) -> Self::Mask;
+    /// The number with these bits.
+    fn real(self) -> Self::Real;
+}
+
+/// A truth for each lane.
+pub trait Mask: Copy + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self> {}
