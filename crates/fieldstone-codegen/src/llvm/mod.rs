@@ -258,10 +258,6 @@ pub fn emit(
         let _ = writeln!(module.text, "{declaration}");
     }
     let _ = writeln!(module.text, "!0 = !{{i32 1}}");
-    let _ = writeln!(
-        module.text,
-        "!1 = !{{!\"branch_weights\", i32 1, i32 2000}}"
-    );
     let bits = target.vector_bytes() * 8;
     let _ = writeln!(
         module.text,
