@@ -242,5 +242,5 @@ CASE = Case(
     scalars={"dt": 0.01},
     traffic=22,
     halo=1,
-    tunings={"stream": (0, 1)},
+    tunings={"stream": (0, 1, 2)},
 )
