@@ -235,26 +235,31 @@ def summary(comparisons: Iterable[Comparison]) -> tuple[str, list[str], list[lis
     names = list(dict.fromkeys(name for one in each for name in (*one.times, *one.refused) if name != one.c))
     copied = np.median([one.copy_bandwidth for one in each])
     title = f"{each[0].setting.without_case}; copy {copied / 1e9:.0f} GB/s"
+    of_copy = [name for name in names if name == "fieldstone I"]
+    apart = {"fieldstone I", "fieldstone K"} <= set(names)
+    columns = ["", *(["C: time", "of copy"] if each[0].c is not None else []), *names]
+    columns += [*(f"{name}: of copy" for name in of_copy), *(["K / I"] if apart else [])]
     rows = []
     for one in each:
         cells = [one.setting.case]
         if one.c is not None:
-            time = one.rounds.time(one.c)
-            bandwidth = one.traffic / time
-            cells += [f"{time * 1e6:.0f} µs, {bandwidth / 1e9:.0f} GB/s, {bandwidth / one.copy_bandwidth:.0%}"]
-        for name in names:
-            if name in one.refused:
-                cells.append("refuses")
-            elif name not in one.times:
-                cells.append("")
-            else:
-                cells.append(_relative(one, name))
+            cells += [f"{one.rounds.time(one.c) * 1e6:.0f} µs", _of_copy(one, one.c)]
+        cells += [_relative(one, name) for name in names]
+        cells += [_of_copy(one, name) for name in of_copy]
+        cells += [f"{one.rounds.ratio('fieldstone K', 'fieldstone I').median:.2f}"] if apart else []
         rows.append(cells)
-    columns = ["", *(["C: time, bandwidth, of copy"] if each[0].c is not None else []), *names]
     return title, columns, rows
 
 
+def _of_copy(comparison: Comparison, name: str) -> str:
+    return f"{comparison.traffic / comparison.rounds.time(name) / comparison.copy_bandwidth:.0%}"
+
+
 def _relative(comparison: Comparison, name: str) -> str:
+    if name in comparison.refused:
+        return "refuses"
+    if name not in comparison.times:
+        return ""
     if name not in comparison.ratios:
         return f"{comparison.rounds.time(name) * 1e6:.0f} µs"
     spread = comparison.ratios[name]
