@@ -98,9 +98,11 @@ KERNEL(fvt) {
 #pragma omp parallel
     {
         enum { BUFFERS = 26 };
+        /* Whole vectors: what the first and the last one have outside of a row is in the same cache line, and not used. */
+        const int before = -LANES, behind = (ni + 3 + LANES - 1) / LANES * LANES, inside = (ni + LANES - 1) / LANES * LANES;
         const size_t width = NAME(width)(ni);
-        REAL *scratch = NAME(scratch)(BUFFERS, ni), *buffer[BUFFERS];
-        memset(scratch, 0, BUFFERS * width * sizeof(REAL));
+        REAL *scratch = NAME(scratch)(BUFFERS + 1, ni), *buffer[BUFFERS];
+        memset(scratch, 0, (BUFFERS + 1) * width * sizeof(REAL));
         for (int n = 0; n < BUFFERS; n++) buffer[n] = scratch + n * width + LANES;
         REAL *slope = buffer[0], *west = buffer[1], *east = buffer[2], *q_j = buffer[3], *outer_i = buffer[4], *line = buffer[5];
         REAL **inner_i = buffer + 6, **q_i = buffer + 10, **inner_j = buffer + 14, **outer_j = buffer + 16;
@@ -127,9 +129,10 @@ KERNEL(fvt) {
                     }
                     if (r < begin - 1) continue;
                     const REAL *c_next = cj + k * sk + (r > begin + 2 ? r - 2 : begin) * sj;
-                    NAME(fvt_carried_j)(OF(inner_j, 2, r), ROW(r - 3), ROW(r - 2), ROW(r - 1), a, c_next, of_q, -3, ni + 3);
+                    NAME(fvt_carried_j)(OF(inner_j, 2, r), ROW(r - 3), ROW(r - 2), ROW(r - 1), a, c_next, of_q, before,
+                                        behind);
                     NAME(fvt_carried_j)(OF(outer_j, 2, r), OF(q_i, 4, r - 3), OF(q_i, 4, r - 2), OF(q_i, 4, r - 1), newest,
-                                        c_next, of_q_i, 0, ni);
+                                        c_next, of_q_i, 0, inside);
                     if (j < begin) continue;
                     const REAL *restrict cs = cj + k * sk + j * sj, *restrict cn = cs + sj;
                     const REAL *restrict here = level + j * sj, *restrict cw = ci + k * sk + j * sj;
@@ -137,7 +140,7 @@ KERNEL(fvt) {
                     {
                         REAL *restrict to = q_j;
 #pragma omp simd
-                        for (int i = -3; i < ni + 3; i++) to[i] = (here[i] + cs[i] * js[i] - cn[i] * jn[i]) / (1 + cs[i] - cn[i]);
+                        for (int i = before; i < behind; i++) to[i] = (here[i] + cs[i] * js[i] - cn[i] * jn[i]) / (1 + cs[i] - cn[i]);
                     }
                     if (buffered) NAME(fvt_carried_i)(outer_i, q_j, cw, slope, west, east, ni);
                     else NAME(fvt_carried_i_at_once)(outer_i, q_j, cw, ni);
