@@ -34,7 +34,7 @@ impl Footprint {
     }
 
     /// First byte and one past the last byte of the box.
-    fn range(&self) -> (isize, isize) {
+    pub fn range(&self) -> (isize, isize) {
         let (mut low, mut high) = (self.start, self.start);
         for (points, stride) in self.dimensions() {
             let reach = (points as isize - 1).saturating_mul(stride);

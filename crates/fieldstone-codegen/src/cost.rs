@@ -33,9 +33,14 @@ pub fn set_work_per_thread(nanoseconds: usize) -> usize {
     WORK_PER_THREAD.swap(nanoseconds, Ordering::Relaxed)
 }
 
+/// Nanoseconds of work from which on a further thread is used.
+pub fn work_per_thread() -> usize {
+    WORK_PER_THREAD.load(Ordering::Relaxed)
+}
+
 /// How many of `threads` threads are worth it for work of so many nanoseconds.
 pub fn worthwhile(nanoseconds: f64, threads: usize) -> usize {
-    match WORK_PER_THREAD.load(Ordering::Relaxed) {
+    match work_per_thread() {
         0 => threads,
         // A float that is too large becomes the largest integer.
         work => ((nanoseconds / work as f64) as usize).clamp(1, threads.max(1)),
@@ -47,6 +52,8 @@ pub fn worthwhile(nanoseconds: f64, threads: usize) -> usize {
 pub struct Cost {
     /// The axis that rows run along.
     vector: Axis,
+    /// Whether that is a guess, because loops run as often as values want it.
+    open: bool,
     /// Levels, how many points are computed at once there, and the cycles that takes.
     parts: Vec<(Interval, f64, f64)>,
 }
@@ -57,6 +64,7 @@ impl Cost {
         let cost = |vector, stages: &mut dyn Iterator<Item = (Interval, &Stage)>| {
             let mut cost = Cost {
                 vector,
+                open: false,
                 parts: Vec::new(),
             };
             stages.for_each(|(interval, stage)| cost.add(stencil, interval, stage, vector_bytes));
@@ -86,12 +94,18 @@ impl Cost {
 
     fn add(&mut self, stencil: &Stencil, interval: Interval, stage: &Stage, vector_bytes: usize) {
         let lanes = (vector_bytes / widest(stencil, stage)).max(1) as f64;
-        let cycles = cycles(stage);
+        let (cycles, open) = cycles(stage);
+        self.open |= open;
         let same = |part: &&mut (Interval, f64, f64)| part.0 == interval && part.1 == lanes;
         match self.parts.iter_mut().find(same) {
             Some(part) => part.2 += cycles,
             None => self.parts.push((interval, lanes, cycles)),
         }
+    }
+
+    /// Whether it may take much longer than [`Cost::nanoseconds`] says.
+    pub fn is_open(&self) -> bool {
+        self.open
     }
 
     /// Nanoseconds for so many points along I, J, K on one thread.
@@ -108,9 +122,9 @@ impl Cost {
     }
 }
 
-/// Cycles of a stage for one vector.
-fn cycles(stage: &Stage) -> f64 {
-    let mut cycles = 0.0;
+/// Cycles of a stage for one vector, and whether they may be many more.
+fn cycles(stage: &Stage) -> (f64, bool) {
+    let (mut cycles, mut open) = (0.0, false);
     for statement in &stage.statements {
         let mut once = Operations::default();
         let mut rounds = 1.0;
@@ -118,6 +132,7 @@ fn cycles(stage: &Stage) -> f64 {
             statement.expressions().for_each(|expr| once.note(expr));
             if matches!(statement.kind, StmtKind::While { .. }) {
                 rounds = ROUNDS;
+                open = true;
             }
         });
         let accesses = Accesses::of(statement);
@@ -127,7 +142,7 @@ fn cycles(stage: &Stage) -> f64 {
             .map(|(kind, _)| once.count(*kind) as f64 * of(*kind));
         cycles += rounds * (moved as f64 + counted.sum::<f64>());
     }
-    cycles
+    (cycles, open)
 }
 
 /// Cycles of an operation on a vector, where others are under way at the same time.

@@ -165,6 +165,13 @@ impl HostMemory {
     }
 }
 
+impl HostMemory {
+    /// Sets the first `bytes` bytes to zero, with all cores.
+    pub fn clear(&mut self, bytes: usize) {
+        clear(self.pointer, bytes.min(self.bytes));
+    }
+}
+
 /// All memory of the machine, in bytes.
 pub fn physical_memory() -> usize {
     // SAFETY: `sysconf` only reads the system's configuration.

@@ -42,6 +42,13 @@ pub fn owns_memory(array: &Bound<'_, PyUntypedArray>) -> bool {
     unsafe { (*array.as_array_ptr()).fields.flags & NPY_ARRAY_OWNDATA != 0 }
 }
 
+/// Whether the type of the elements is this very object.
+pub fn has_dtype(array: &Bound<'_, PyUntypedArray>, dtype: &Py<PyArrayDescr>) -> bool {
+    // SAFETY: the array is alive, the pointer to its type may be read.
+    let own = unsafe { (*array.as_array_ptr()).fields.descr };
+    std::ptr::addr_eq(own, dtype.as_ptr())
+}
+
 /// The number of axes of whatever can be an array.
 pub fn ndim_of(object: &Bound<'_, PyAny>) -> PyResult<usize> {
     let py = object.py();

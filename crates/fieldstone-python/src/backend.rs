@@ -8,7 +8,7 @@ use fieldstone_codegen::choices::Choices;
 use fieldstone_codegen::error::{self, CheckError};
 use fieldstone_codegen::interpreter::{INTERRUPTED, Interpreter};
 use fieldstone_codegen::llvm::Layout;
-use fieldstone_codegen::native::Native;
+use fieldstone_codegen::native::{Native, Prepared};
 use fieldstone_codegen::plan::Plan;
 use fieldstone_stencil::suggest::closest;
 use fieldstone_stencil::{Program, SourceId};
@@ -129,7 +129,8 @@ impl Executor {
         }
     }
 
-    /// Runs a call; the interpreter lock is released where the backend does not need it.
+    /// Runs a call; the interpreter lock is released where the backend does not need it. Returns what can be run again for the
+    /// same arguments at other addresses, if the backend has that.
     ///
     /// # Safety
     ///
@@ -139,9 +140,9 @@ impl Executor {
         py: Python<'_>,
         call: &Call<'_>,
         origins: &[[isize; 3]],
-    ) -> PyResult<()> {
+    ) -> PyResult<Option<Prepared>> {
         let detached = Detached(call);
-        let run = |body: &(dyn Fn(&Call<'_>) -> Result<(), RunError> + Sync)| {
+        let run = |body: &(dyn Fn(&Call<'_>) -> Result<Option<Prepared>, RunError> + Sync)| {
             py.detach(|| {
                 // The whole wrapper moves into the closure, not its field.
                 let detached = detached;
@@ -152,12 +153,17 @@ impl Executor {
         match self {
             Executor::Interpreter(interpreter) => {
                 // SAFETY: promised by the caller, here and below.
-                run(&|call| deep(|| unsafe { interpreter.run(call) }))
+                run(&|call| deep(|| unsafe { interpreter.run(call) }).map(|()| None))
             }
             // SAFETY: as above.
-            Executor::Native(native) => run(&|call| unsafe { native.run(call) }),
+            Executor::Native(native) => run(&|call| unsafe {
+                let prepared = native.prepare(call)?;
+                let pointers = |argument: usize| call.fields[argument].pointer;
+                native.run_prepared(&prepared, pointers, call.scalars)?;
+                Ok(Some(prepared))
+            }),
             // SAFETY: as above.
-            Executor::Numpy(text) => unsafe { text.run(py, call, origins) },
+            Executor::Numpy(text) => unsafe { text.run(py, call, origins) }.map(|()| None),
         }
     }
 }

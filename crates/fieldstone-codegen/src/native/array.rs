@@ -3,31 +3,54 @@
 use std::sync::PoisonError;
 
 use fieldstone_device::{Contents, HostMemory};
-use fieldstone_stencil::ir::{TempId, Temporary};
+use fieldstone_stencil::ir::{Target, TempId, Temporary};
 use fieldstone_stencil::schedule::Placement;
 use fieldstone_stencil::{Axes, Axis, DType, Extent};
 
 use super::{Native, Variant};
-use crate::call::Call;
 use crate::error::RunError;
 use crate::tile::LINE;
 
 /// A temporary in memory of its own.
-pub(super) struct Array<'a> {
-    pub(super) memory: HostMemory,
-    pub(super) shape: ArrayShape,
-    /// Of the data dimensions.
-    pub(super) sizes: &'a [u32],
+pub(super) struct Array {
+    shape: ArrayShape,
+    /// Whether it is zero before the run.
+    zeroed: bool,
+    /// The word with the address of the first point of the domain, behind which its strides stand.
+    pub(super) word: usize,
+    /// The words with the strides of the data dimensions, of the sizes.
+    data: usize,
+    sizes: Vec<u32>,
+}
+
+impl Array {
+    /// Address of the first point of the domain.
+    pub(super) fn first(&self, memory: &HostMemory) -> usize {
+        memory.pointer() as usize + self.shape.origin
+    }
+
+    /// Writes its strides to the words of a run.
+    pub(super) fn describe(&self, words: &mut [u64]) {
+        for (axis, stride) in self.shape.strides.into_iter().enumerate() {
+            words[self.word + 1 + axis] = stride as u64;
+        }
+        // The last index counts single elements, as in C.
+        let mut stride = self.shape.element;
+        for (dimension, size) in self.sizes.iter().enumerate().rev() {
+            words[self.data + dimension] = stride as u64;
+            stride *= *size as usize;
+        }
+    }
 }
 
 /// Strides and size, in bytes, of a temporary as large as the domain and its extent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ArrayShape {
-    pub(super) strides: [usize; 3],
+    strides: [usize; 3],
     /// Of the first point of the domain.
-    pub(super) origin: usize,
+    origin: usize,
     /// From one element of a point to the next: each has an array of all points.
-    pub(super) element: usize,
+    element: usize,
     pub bytes: usize,
 }
 
@@ -69,43 +92,46 @@ impl ArrayShape {
 }
 
 impl Native {
-    /// Memory for the temporaries that outlive a nest.
-    pub(super) fn arrays(
-        &self,
-        variant: &Variant,
-        call: &Call<'_>,
-    ) -> Result<Vec<Option<Array<'_>>>, RunError> {
-        let stencil = &self.program.stencil;
-        let mut arrays = Vec::with_capacity(stencil.temporaries.len());
-        for (number, placement) in variant.plan.schedule.temporaries.iter().enumerate() {
+    /// The temporaries that outlive a nest.
+    pub(super) fn arrays(&self, variant: &Variant, domain: [usize; 3]) -> Vec<Array> {
+        let (stencil, schedule) = (&self.program.stencil, &variant.plan.schedule);
+        let array = |(number, placement): (usize, &Placement)| {
             let Placement::Array { extent, zeroed } = *placement else {
-                arrays.push(None);
-                continue;
+                return None;
             };
             let temporary = stencil.temporary(TempId(number as u32));
-            let contiguous = variant.plan.schedule.contiguous;
-            let shape = ArrayShape::new(call.domain, extent, contiguous, temporary);
-            let memory = self.memory(shape.bytes)?;
-            if zeroed {
-                // SAFETY: the block has that many bytes and is this run's alone.
-                unsafe { memory.pointer().write_bytes(0, shape.bytes) };
-            }
-            arrays.push(Some(Array {
-                memory,
-                shape,
-                sizes: &temporary.data_dims,
-            }));
-        }
-        Ok(arrays)
+            Some(Array {
+                shape: ArrayShape::new(domain, extent, schedule.contiguous, temporary),
+                zeroed,
+                word: variant.words.array(number)?,
+                data: variant.words.data(Target::Temp(TempId(number as u32))),
+                sizes: temporary.data_dims.clone(),
+            })
+        };
+        let placements = schedule.temporaries.iter().enumerate();
+        placements.filter_map(array).collect()
     }
 
-    fn memory(&self, bytes: usize) -> Result<HostMemory, RunError> {
-        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(fits) = spare.iter().position(|memory| memory.bytes() >= bytes) {
-            return Ok(spare.swap_remove(fits));
+    /// Memory for temporaries: that of a run before, where it is large enough.
+    pub(super) fn memory(&self, arrays: &[Array]) -> Result<Vec<HostMemory>, RunError> {
+        if arrays.is_empty() {
+            return Ok(Vec::new());
         }
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut blocks = spare.pop().unwrap_or_default();
         drop(spare);
-        Ok(HostMemory::new(bytes, LINE, Contents::Uninitialised)?)
+        for (number, array) in arrays.iter().enumerate() {
+            let bytes = array.shape.bytes;
+            if blocks.get(number).is_none_or(|block| block.bytes() < bytes) {
+                // What is too small goes first, and those behind it, which most probably are as well.
+                blocks.truncate(number);
+                blocks.push(HostMemory::new(bytes, LINE, Contents::Uninitialised)?);
+            }
+            if array.zeroed {
+                blocks[number].clear(bytes);
+            }
+        }
+        Ok(blocks)
     }
 }
 

@@ -4,9 +4,9 @@ mod arguments;
 mod array;
 mod code;
 mod launch;
+mod prepared;
 mod tuning;
 
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use self::arguments::Elements;
 pub use self::arguments::contiguous_along;
 pub(crate) use self::array::{ArrayShape, array_contiguous_along};
 pub(crate) use self::launch::extended;
+pub use self::prepared::Prepared;
 use crate::cache::Cache;
 use crate::call::Call;
 use crate::choices::Choices;
@@ -56,8 +57,8 @@ pub struct Native {
     /// Whether the other choices are measured.
     tuned: bool,
     variants: RwLock<Vec<Arc<Variant>>>,
-    /// Memory of temporaries that are arrays, kept for the next run.
-    spare: Mutex<Vec<HostMemory>>,
+    /// Memory of temporaries that are arrays, kept for the next run: a block for each array of those that ran at once.
+    spare: Mutex<Vec<Vec<HostMemory>>>,
 }
 
 /// A stencil as machine code for arrays of one layout.
@@ -127,50 +128,14 @@ impl Native {
     /// Every point of `call.domain` extended by the extents of the program's analysis must be valid memory of its field, that
     /// nobody else writes during the call, or reads where it is written.
     pub unsafe fn run(&self, call: &Call<'_>) -> Result<(), RunError> {
-        let layout = self.elements.layout_of(call);
-        if call.domain.contains(&0) {
-            self.variant(&layout)?;
-            return Ok(());
-        }
-        if !self.tuned {
-            let variant = self.variant(&layout)?;
-            // SAFETY: as the caller says.
-            return unsafe { self.run_variant(&variant, call) };
-        }
-        let size = Some(tuning::size_class(call.domain));
-        let variant = self.known(&layout, size).map_or_else(
-            || {
-                // SAFETY: as the caller says.
-                let choices = unsafe { self.tuned(&layout, call)? };
-                self.compiled(&layout, size, &choices)
-            },
-            Ok,
-        )?;
         // SAFETY: as the caller says.
-        unsafe { self.run_variant(&variant, call) }
-    }
-
-    /// Runs one of the variants for the layout of the arguments.
-    ///
-    /// # Safety
-    /// As [`Native::run`].
-    unsafe fn run_variant(&self, variant: &Variant, call: &Call<'_>) -> Result<(), RunError> {
-        let (fields, data_strides) = self.elements.arguments(call);
-        let call = &Call {
-            fields: &fields,
-            data_strides: &data_strides,
-            ..*call
-        };
-        let arrays = self.arrays(variant, call)?;
-        let failure = AtomicU64::new(0);
-        let words = variant.words(call, &arrays, &failure);
-        // SAFETY: as the caller says; temporaries are in `arrays`, which this run has for itself.
-        unsafe { variant.run(words, call) };
-        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        spare.extend(arrays.into_iter().flatten().map(|array| array.memory));
-        match failure.into_inner() {
-            0 => Ok(()),
-            number => Err(self.failed(variant, number)),
+        unsafe {
+            let prepared = self.prepare(call)?;
+            self.run_prepared(
+                &prepared,
+                |argument| call.fields[argument].pointer,
+                call.scalars,
+            )
         }
     }
 

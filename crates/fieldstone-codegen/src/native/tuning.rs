@@ -147,10 +147,13 @@ impl Native {
         let mut ratios = Vec::new();
         for run in 0..RUNS {
             let time = |variant| -> Result<f64, RunError> {
+                let call = copies.call(call);
+                let run = self.run_of(variant, &call);
                 copies.restore();
                 let start = Instant::now();
+                let pointers = |argument: usize| call.fields[argument].pointer;
                 // SAFETY: the copies are this search's alone, and laid out like the arguments of the call.
-                unsafe { self.run_variant(variant, &copies.call(call))? };
+                unsafe { self.run_variant(variant, &run, pointers, call.scalars)? };
                 Ok(start.elapsed().as_secs_f64())
             };
             // Whoever runs first may find memory that is not mapped yet.

@@ -15,9 +15,10 @@ use smallvec::SmallVec;
 use super::failure::call_error;
 use super::frozen::Place;
 use super::operand::{Operand, fill};
+use super::remembered::{Known, Passed, Remembered};
 use super::{PerField, Stencil};
 use crate::arguments::{self, Arguments, Keywords};
-use crate::backend::Executor;
+use crate::backend::{Executor, run_error};
 use crate::ending::entered;
 use crate::errors::raise;
 use crate::numpy_backend::within;
@@ -36,11 +37,11 @@ impl Stencil {
         let stencil = slf.get();
         let (arguments, keywords) = stencil.signature.bind(args, kwargs)?;
         let Some(times) = &keywords.exec_info else {
-            return stencil.run(py, &arguments, &keywords, None);
+            return stencil.run(py, &arguments, &keywords, None, &stencil.remembered);
         };
         stamp(times, "call_start_time")?;
         stamp(times, "call_run_start_time")?;
-        stencil.run(py, &arguments, &keywords, None)?;
+        stencil.run(py, &arguments, &keywords, None, &stencil.remembered)?;
         stamp(times, "call_run_end_time")?;
         stamp(times, "call_end_time")?;
         let module = py.import(intern!(py, "fieldstone.gtscript.exec_info"))?;
@@ -56,15 +57,16 @@ impl Stencil {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
         place: &Place,
+        remembered: &Remembered,
     ) -> PyResult<()> {
         let py = args.py();
         let _inside = entered(py);
         let (arguments, keywords) = self.signature.bind(args, kwargs)?;
         let Some(times) = &keywords.exec_info else {
-            return self.run(py, &arguments, &keywords, Some(place));
+            return self.run(py, &arguments, &keywords, Some(place), remembered);
         };
         stamp(times, "call_run_start_time")?;
-        self.run(py, &arguments, &keywords, Some(place))?;
+        self.run(py, &arguments, &keywords, Some(place), remembered)?;
         stamp(times, "call_run_end_time")
     }
 
@@ -74,7 +76,11 @@ impl Stencil {
         arguments: &Arguments<'py>,
         keywords: &Keywords<'py>,
         fixed: Option<&Place>,
+        remembered: &Remembered,
     ) -> PyResult<()> {
+        if let Some(known) = remembered.find(self, arguments, keywords, fixed.is_some()) {
+            return self.run_known(py, &known, arguments);
+        }
         let mut operands = PerField::new();
         self.operands(py, arguments, keywords.validate, &mut operands)?;
         let scalars = self.scalars(arguments)?;
@@ -115,6 +121,7 @@ impl Stencil {
             domain,
             threads: self.threads.unwrap_or_else(|| Pool::global().threads()),
         };
+        let mut prepared = None;
         self.protocol(py, &operands, domain, || {
             let compiled = matches!(self.executor, Executor::Native(_));
             if let Some(times) = &keywords.exec_info {
@@ -128,7 +135,7 @@ impl Stencil {
             if !domain.contains(&0) {
                 // SAFETY: the checks have shown that every access lies in the memory the arguments describe, which live
                 // until the call returns; without them that is what the caller has promised.
-                unsafe { self.executor.run(py, &call, &origins)? };
+                prepared = unsafe { self.executor.run(py, &call, &origins)? };
                 self.tell_build_times(py)?;
             }
             if let Some(times) = &keywords.exec_info {
@@ -138,7 +145,37 @@ impl Stencil {
                 stamp(times, "run_end_time")?;
             }
             Ok(())
-        })
+        })?;
+        if let (Some(prepared), true) = (prepared, keywords.validate) {
+            remembered.add(
+                self,
+                arguments,
+                keywords,
+                Passed {
+                    operands: &operands,
+                    origins: &origins,
+                    prepared,
+                },
+            );
+        }
+        Ok(())
+    }
+
+    /// Runs a call of which all is known but the values of scalars.
+    fn run_known(&self, py: Python<'_>, known: &Known, arguments: &Arguments<'_>) -> PyResult<()> {
+        let scalars = self.scalars(arguments)?;
+        let Executor::Native(native) = &self.executor else {
+            unreachable!("only machine code is prepared");
+        };
+        // SAFETY: the arguments lie in memory as those of a call that has passed all checks, and are apart from each other.
+        let run =
+            || unsafe { native.run_prepared(known.prepared(), |n| known.pointer(n), &scalars) };
+        let done = match known.prepared().is_brief() {
+            // To let other threads run Python takes longer.
+            true => run(),
+            false => py.detach(run),
+        };
+        done.map_err(|error| run_error(py, &error))
     }
 
     /// Describes the arrays and checks each against its parameter. `operands` are filled where they stand: they are large.

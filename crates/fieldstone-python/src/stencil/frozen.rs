@@ -6,6 +6,7 @@ use pyo3::types::{PyDict, PyTuple};
 use smallvec::SmallVec;
 
 use super::failure::call_error;
+use super::remembered::Remembered;
 use super::{PerField, Stencil};
 use crate::arguments;
 use crate::errors::raise;
@@ -21,6 +22,8 @@ pub struct Place {
 pub struct FrozenStencil {
     stencil: Py<Stencil>,
     place: Place,
+    /// Calls whose checks need not be done again.
+    remembered: Remembered,
 }
 
 #[pymethods]
@@ -67,7 +70,9 @@ impl FrozenStencil {
         args: &Bound<'_, PyTuple>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
-        self.stencil.get().call_frozen(args, kwargs, &self.place)
+        self.stencil
+            .get()
+            .call_frozen(args, kwargs, &self.place, &self.remembered)
     }
 }
 
@@ -110,6 +115,7 @@ impl Stencil {
         .map_err(|error| call_error(slf.py(), &error))?;
         Ok(FrozenStencil {
             place: Place { origins, domain },
+            remembered: Remembered::default(),
             stencil: slf.clone().unbind(),
         })
     }

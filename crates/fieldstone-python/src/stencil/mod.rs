@@ -10,6 +10,9 @@
 //! 4. every argument is acquired, the backend runs, written arguments are touched, every argument is released
 //!    (`hooks`).
 //!
+//! Of calls that have passed, `remembered` keeps what the checks looked at: those that follow with arrays of the same shapes and
+//! strides differ in addresses only, and are compared instead of checked.
+//!
 //! `frozen` fixes origin and domain of all calls, `ahead` compiles before the first, `inspection` is what can be asked of a
 //! stencil, `explanation` what it does and what that costs.
 mod ahead;
@@ -21,6 +24,7 @@ mod hooks;
 mod inspection;
 mod layout;
 mod operand;
+mod remembered;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -35,6 +39,7 @@ use pyo3::types::PyDict;
 use smallvec::SmallVec;
 
 use self::frozen::FrozenStencil;
+use self::remembered::Remembered;
 use crate::arguments::Signature;
 use crate::backend::{Backend, Executor};
 use crate::cache::CacheOptions;
@@ -67,6 +72,8 @@ pub struct Stencil {
     /// What the dims of xarray objects mean in calls of this stencil.
     dims: Option<Py<PyAny>>,
     threads: Option<usize>,
+    /// Calls whose checks need not be done again.
+    remembered: Remembered,
     /// To be filled with the times of compilation.
     build_info: Option<Py<PyDict>>,
 }
@@ -138,6 +145,7 @@ impl Stencil {
                 .filter(|dims| !dims.is_none())
                 .map(Bound::unbind),
             threads: threads(py, option("threads")?)?,
+            remembered: Remembered::default(),
             build_info,
             program,
         })

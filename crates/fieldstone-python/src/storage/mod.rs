@@ -144,6 +144,11 @@ impl Storage {
         self.axes.explicit_origin.as_deref()
     }
 
+    /// The memory, if it is on the host only.
+    pub fn host_view(&self) -> Option<&View> {
+        matches!(self.place, Place::Host).then_some(&self.view)
+    }
+
     /// Whether the memory may be written to.
     pub fn writeable(&self) -> bool {
         self.writeable

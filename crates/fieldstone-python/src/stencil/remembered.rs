@@ -1,0 +1,308 @@
+//! Calls that have passed all checks, so that the next ones need not be checked again.
+//!
+//! What the checks look at is compared: the kind, shape, strides and type of every array, what a storage says of its axes, the
+//! origin and the domain asked for. Addresses may differ from call to call and are read anew each time; what depends on them
+//! is checked each time: that elements are aligned, and that no written array shares memory with another one. Where that is
+//! not plain, and for everything that is neither a NumPy array nor a storage on the host, the call is checked as a new one.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use fieldstone_codegen::native::Prepared;
+use fieldstone_device::Pool;
+use fieldstone_storage::Dim;
+use numpy::{PyArrayDescr, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+use super::operand::Operand;
+use super::{PerField, Stencil};
+use crate::arguments::{self, Arguments, Keywords};
+use crate::array;
+use crate::storage::Storage;
+
+/// So many calls are remembered: a stencil may be called for fields of several shapes in turn.
+const MOST: usize = 4;
+
+/// The calls of a stencil that are remembered.
+#[derive(Default)]
+pub(super) struct Remembered(Mutex<Vec<Arc<Checked>>>);
+
+/// A call that has passed all checks.
+struct Checked {
+    origin: Option<PerField<Option<[isize; 3]>>>,
+    domain: Option<[usize; 3]>,
+    fields: Vec<Seen>,
+    prepared: Prepared,
+}
+
+/// What the checks see of an argument.
+struct Seen {
+    /// Among the arguments.
+    position: usize,
+    kind: Kind,
+    shape: Vec<usize>,
+    strides: Vec<isize>,
+    dtype: Py<PyArrayDescr>,
+    writeable: bool,
+    /// Bytes of an element.
+    size: usize,
+    /// Bytes from the element at index 0 to the first point of the domain.
+    first: isize,
+    /// Bytes from the element at index 0 to the first of all elements, and behind the last.
+    span: (isize, isize),
+    written: bool,
+}
+
+/// What kind of object an argument is.
+enum Kind {
+    /// No object: the stencil does not access the field.
+    Absent,
+    /// A NumPy array, of no subclass.
+    Array,
+    /// A storage in host memory.
+    Storage {
+        dims: Option<Vec<Dim>>,
+        halo: Vec<(usize, usize)>,
+        origin: Option<Vec<usize>>,
+    },
+}
+
+/// A call that has passed, and is not remembered yet.
+pub(super) struct Passed<'a, 'py> {
+    pub operands: &'a [Operand<'py>],
+    pub origins: &'a [[isize; 3]],
+    pub prepared: Prepared,
+}
+
+/// A call that is known but for its addresses.
+pub(super) struct Known {
+    checked: Arc<Checked>,
+    /// Of the first point of the domain, per field.
+    addresses: PerField<usize>,
+}
+
+impl Known {
+    pub fn prepared(&self) -> &Prepared {
+        &self.checked.prepared
+    }
+
+    pub fn pointer(&self, field: usize) -> *mut u8 {
+        std::ptr::with_exposed_provenance_mut(self.addresses[field])
+    }
+}
+
+impl Remembered {
+    /// A call with these arguments, if one like it has passed before.
+    #[inline]
+    pub fn find(
+        &self,
+        stencil: &Stencil,
+        arguments: &Arguments<'_>,
+        keywords: &Keywords<'_>,
+        fixed: bool,
+    ) -> Option<Known> {
+        let asks = keywords.origin.is_some() || keywords.domain.is_some();
+        if keywords.exec_info.is_some() || (fixed && asks) {
+            return None;
+        }
+        let (origin, domain) = match asks {
+            true => asked(stencil, keywords)?,
+            false => (None, None),
+        };
+        let checked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_same =
+            |checked: &&Arc<Checked>| checked.domain == domain && checked.origin == origin;
+        let (checked, addresses) = (checked.iter().filter(is_same))
+            .find_map(|checked| Some((checked.clone(), checked.addresses(arguments)?)))?;
+        let threads = || stencil.threads.unwrap_or_else(|| Pool::global().threads());
+        let is_current = checked.prepared.is_current(threads);
+        is_current.then_some(Known { checked, addresses })
+    }
+
+    /// Remembers a call that has passed, if calls like it can be recognised.
+    #[cold]
+    pub fn add(
+        &self,
+        stencil: &Stencil,
+        arguments: &Arguments<'_>,
+        keywords: &Keywords<'_>,
+        passed: Passed<'_, '_>,
+    ) {
+        let is_declared = stencil.declared.iter().any(Option::is_some);
+        if stencil.build_info.is_some() || keywords.exec_info.is_some() || is_declared {
+            return;
+        }
+        let Some((origin, domain)) = asked(stencil, keywords) else {
+            return;
+        };
+        let Some(fields) = seen(stencil, arguments, &passed) else {
+            return;
+        };
+        let fresh = Arc::new(Checked {
+            origin,
+            domain,
+            fields,
+            prepared: passed.prepared,
+        });
+        if fresh.addresses(arguments).is_none() {
+            return;
+        }
+        let mut checked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let gone = (checked.len() >= MOST).then(|| checked.remove(0));
+        checked.push(fresh);
+        drop(checked);
+        // What it refers to may run Python when it goes.
+        drop(gone);
+    }
+}
+
+/// Origin and domain that a call asks for; none if they are wrong.
+fn asked(
+    stencil: &Stencil,
+    keywords: &Keywords<'_>,
+) -> Option<(Option<PerField<Option<[isize; 3]>>>, Option<[usize; 3]>)> {
+    let origin = match &keywords.origin {
+        None => None,
+        Some(origin) => {
+            let mut given = PerField::from_elem(None, stencil.fields.len());
+            arguments::origins(&stencil.fields, origin, &mut given).ok()?;
+            Some(given)
+        }
+    };
+    let domain = match &keywords.domain {
+        None => None,
+        Some(domain) => Some(arguments::domain(domain).ok()?),
+    };
+    Some((origin, domain))
+}
+
+/// What the checks have seen of the arguments; none if they see something of one that is not compared here.
+fn seen(
+    stencil: &Stencil,
+    arguments: &Arguments<'_>,
+    passed: &Passed<'_, '_>,
+) -> Option<Vec<Seen>> {
+    let both = passed.operands.iter().zip(passed.origins);
+    let fields = stencil.fields.iter().zip(&stencil.field_positions);
+    let seen = fields
+        .zip(both)
+        .map(|((field, position), (operand, origin))| {
+            let object = arguments[*position].as_ref()?;
+            let py = object.py();
+            if operand.hooks.is_some()
+                || operand.tracked.is_some()
+                || field.used() == object.is_none()
+            {
+                return None;
+            }
+            let start = operand.pointer.addr() as isize;
+            let (low, high) = operand.whole(field).range();
+            let mut seen = Seen {
+                position: *position,
+                kind: Kind::Absent,
+                shape: Vec::new(),
+                strides: Vec::new(),
+                dtype: numpy::dtype::<f64>(py).unbind(),
+                writeable: true,
+                size: field.dtype.size(),
+                first: (operand.argument(origin).pointer.addr() as isize).wrapping_sub(start),
+                span: (low.wrapping_sub(start), high.wrapping_sub(start)),
+                written: field.writes,
+            };
+            if object.is_none() {
+                return Some(seen);
+            }
+            if let Ok(array) = object.cast_exact::<PyUntypedArray>() {
+                seen.kind = Kind::Array;
+                (seen.shape, seen.strides) = (array.shape().into(), array.strides().into());
+                seen.dtype = array.dtype().unbind();
+                seen.writeable = array::is_writeable(array);
+                return Some(seen);
+            }
+            let storage = object.cast::<Storage>().ok()?.try_borrow().ok()?;
+            let view = storage.host_view()?;
+            seen.kind = Kind::Storage {
+                dims: storage.dims().map(Into::into),
+                halo: storage.halo().into(),
+                origin: storage.explicit_origin().map(Into::into),
+            };
+            (seen.shape, seen.strides) = (view.shape().into(), view.strides().into());
+            seen.dtype = storage.dtype().clone_ref(py);
+            seen.writeable = storage.writeable();
+            Some(seen)
+        });
+    seen.collect()
+}
+
+impl Checked {
+    /// Addresses of the first points of the domain, if the arguments are as those of this call but for addresses, and their
+    /// addresses are as they must be.
+    #[inline]
+    fn addresses(&self, arguments: &Arguments<'_>) -> Option<PerField<usize>> {
+        let mut starts = PerField::new();
+        for seen in &self.fields {
+            let start = seen.start(arguments[seen.position].as_ref()?)?;
+            if start & (seen.size - 1) != 0 {
+                return None;
+            }
+            starts.push(start);
+        }
+        if !self.are_apart(&starts) {
+            return None;
+        }
+        for (start, seen) in starts.iter_mut().zip(&self.fields) {
+            *start = start.wrapping_add_signed(seen.first);
+        }
+        Some(starts)
+    }
+
+    /// Whether each written array lies before or behind every other one.
+    #[inline]
+    fn are_apart(&self, starts: &[usize]) -> bool {
+        let range = |n: usize| {
+            let (low, high) = self.fields[n].span;
+            (
+                starts[n].wrapping_add_signed(low),
+                starts[n].wrapping_add_signed(high),
+            )
+        };
+        (0..starts.len())
+            .filter(|n| self.fields[*n].written)
+            .all(|w| {
+                let (low, high) = range(w);
+                (0..starts.len()).all(|n| {
+                    let (other_low, other_high) = range(n);
+                    n == w || high <= other_low || other_high <= low
+                })
+            })
+    }
+}
+
+impl Seen {
+    /// Address of the element at index 0, if the object is as this argument was.
+    #[inline]
+    fn start(&self, object: &Bound<'_, PyAny>) -> Option<usize> {
+        match &self.kind {
+            Kind::Absent => object.is_none().then_some(0),
+            Kind::Array => {
+                let array = object.cast_exact::<PyUntypedArray>().ok()?;
+                let same = array.shape() == self.shape
+                    && array.strides() == self.strides
+                    && array::has_dtype(array, &self.dtype)
+                    && array::is_writeable(array) == self.writeable;
+                same.then(|| array::pointer_of(array).expose_provenance())
+            }
+            Kind::Storage { dims, halo, origin } => {
+                let storage = object.cast::<Storage>().ok()?.try_borrow().ok()?;
+                let view = storage.host_view()?;
+                let same = view.shape() == self.shape
+                    && view.strides() == self.strides
+                    && storage.dtype().is(&self.dtype)
+                    && storage.writeable() == self.writeable
+                    && storage.dims() == dims.as_deref()
+                    && storage.halo() == halo
+                    && storage.explicit_origin() == origin.as_deref();
+                same.then(|| view.pointer().expose_provenance())
+            }
+        }
+    }
+}
