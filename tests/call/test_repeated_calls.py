@@ -91,7 +91,7 @@ def test_shapes_strides_and_orders_that_change(stencil: gtscript.StencilObject) 
 
 
 def test_scalars_are_checked(called: Callable[..., None]) -> None:
-    with pytest.raises(errors.ArgumentTypeError, match="'factor' is 'two'.* expected a number"):
+    with pytest.raises(errors.ArgumentTypeError, match=r"'factor' is 'two'.* expected a number"):
         called(numbers(1), np.zeros(SHAPE, order="F"), "two")
 
 

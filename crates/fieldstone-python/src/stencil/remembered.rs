@@ -26,10 +26,17 @@ const MOST: usize = 4;
 #[derive(Default)]
 pub(super) struct Remembered(Mutex<Vec<Arc<Checked>>>);
 
-/// A call that has passed all checks.
-struct Checked {
+/// The origin and the domain that a call asks for.
+#[derive(Default, PartialEq)]
+struct Asked {
+    /// Per field, if it has one.
     origin: Option<PerField<Option<[isize; 3]>>>,
     domain: Option<[usize; 3]>,
+}
+
+/// A call that has passed all checks.
+struct Checked {
+    asked: Asked,
     fields: Vec<Seen>,
     prepared: Prepared,
 }
@@ -104,13 +111,12 @@ impl Remembered {
         if keywords.exec_info.is_some() || (fixed && asks) {
             return None;
         }
-        let (origin, domain) = match asks {
-            true => asked(stencil, keywords)?,
-            false => (None, None),
+        let asked = match asks {
+            true => Asked::of(stencil, keywords)?,
+            false => Asked::default(),
         };
         let checked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_same =
-            |checked: &&Arc<Checked>| checked.domain == domain && checked.origin == origin;
+        let is_same = |checked: &&Arc<Checked>| checked.asked == asked;
         let (checked, addresses) = (checked.iter().filter(is_same))
             .find_map(|checked| Some((checked.clone(), checked.addresses(arguments)?)))?;
         let threads = || stencil.threads.unwrap_or_else(|| Pool::global().threads());
@@ -131,15 +137,14 @@ impl Remembered {
         if stencil.build_info.is_some() || keywords.exec_info.is_some() || is_declared {
             return;
         }
-        let Some((origin, domain)) = asked(stencil, keywords) else {
+        let Some(asked) = Asked::of(stencil, keywords) else {
             return;
         };
         let Some(fields) = seen(stencil, arguments, &passed) else {
             return;
         };
         let fresh = Arc::new(Checked {
-            origin,
-            domain,
+            asked,
             fields,
             prepared: passed.prepared,
         });
@@ -155,24 +160,20 @@ impl Remembered {
     }
 }
 
-/// Origin and domain that a call asks for; none if they are wrong.
-fn asked(
-    stencil: &Stencil,
-    keywords: &Keywords<'_>,
-) -> Option<(Option<PerField<Option<[isize; 3]>>>, Option<[usize; 3]>)> {
-    let origin = match &keywords.origin {
-        None => None,
-        Some(origin) => {
+impl Asked {
+    /// None if they are wrong.
+    fn of(stencil: &Stencil, keywords: &Keywords<'_>) -> Option<Asked> {
+        let mut asked = Asked::default();
+        if let Some(origin) = &keywords.origin {
             let mut given = PerField::from_elem(None, stencil.fields.len());
             arguments::origins(&stencil.fields, origin, &mut given).ok()?;
-            Some(given)
+            asked.origin = Some(given);
         }
-    };
-    let domain = match &keywords.domain {
-        None => None,
-        Some(domain) => Some(arguments::domain(domain).ok()?),
-    };
-    Some((origin, domain))
+        if let Some(domain) = &keywords.domain {
+            asked.domain = Some(arguments::domain(domain).ok()?);
+        }
+        Some(asked)
+    }
 }
 
 /// What the checks have seen of the arguments; none if they see something of one that is not compared here.
