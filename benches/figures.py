@@ -108,6 +108,8 @@ def _roofline(comparisons: list[dict[str, Any]], title: str, path: Path) -> None
     for name in ROOFLINE:
         colour, mark = STYLES[name]
         points = [(x, each[name]) for x, each in zip(intensities, rates, strict=True) if name in each]
+        if not points:
+            continue
         faces = "none" if name == "C" else colour
         axes.scatter(
             *zip(*points, strict=True), 60, facecolors=faces, edgecolors=colour, marker=mark, label=name, zorder=3
