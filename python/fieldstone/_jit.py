@@ -5,16 +5,18 @@ Called by the extension module.
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import os
 import threading
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, cast
 
 import llvmlite
 import llvmlite.binding as llvm
 
-# LLVM's contexts and pass managers are not made for several threads at once.
+# For what is loaded. Threads that compile share nothing: each has a context of its own.
 _lock = threading.RLock()
 _library_numbers = itertools.count()
 
@@ -50,9 +52,30 @@ def _target_machine() -> Any:
     )
 
 
-def _optimised(text: str, machine: Any) -> Any:
-    module = llvm.parse_assembly(text)
-    module.verify()
+def _at_once(name: str) -> Callable[..., Any]:
+    """Return a function of LLVM that other threads may call as well meanwhile.
+
+    llvmlite lets one thread at a time into LLVM, as objects of one context are not made for several. Those of different
+    contexts are.
+    """
+    function = getattr(llvm.ffi.lib, name)
+    return cast("Callable[..., Any]", getattr(function, "_cfn", function))
+
+
+@contextmanager
+def _optimised(text: str, machine: Any) -> Iterator[Any]:
+    """Make a module in a context of its own, and optimise it."""
+    with llvm.create_context() as context, llvm.ffi.OutputString() as problem:
+        reference = _at_once("LLVMPY_ParseAssembly")(context, text.encode(), problem)
+        with llvm.ModuleRef(reference, context) as module:
+            if problem:
+                raise RuntimeError(f"LLVM IR parsing error\n{problem}")
+            module.verify()
+            _optimise(module, machine)
+            yield module
+
+
+def _optimise(module: Any, machine: Any) -> None:
     # Loops are vectorised and blocked when the text is written; LLVM cleans up what stands inside them.
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     options.loop_vectorization = False
@@ -60,30 +83,37 @@ def _optimised(text: str, machine: Any) -> Any:
     options.loop_interleaving = False
     options.loop_unrolling = False
     builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
-    return module
+    passes = builder.getModulePassManager()
+    _at_once("LLVMPY_RunNewModulePassManager")(passes, module, builder)
+
+
+def _emitted(text: str, as_object: bool) -> bytes:
+    machine = _target_machine()
+    with _optimised(text, machine) as module, llvm.ffi.OutputString() as problem:
+        buffer = _at_once("LLVMPY_TargetMachineEmitToMemory")(machine, module, int(as_object), problem)
+        if not buffer:
+            raise RuntimeError(str(problem))
+        try:
+            start, size = (getattr(llvm.ffi.lib, f"LLVMPY_GetBuffer{what}")(buffer) for what in ("Start", "Size"))
+            return ctypes.string_at(start, size)
+        finally:
+            llvm.ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
 
 
 def compile(text: str) -> bytes:
-    """Compile a module to an object file.
+    """Compile a module to an object file; several threads may do so at once.
 
     Raises
     ------
     RuntimeError
         If the text is not LLVM IR.
     """
-    with _lock:
-        machine = _target_machine()
-        code: bytes = machine.emit_object(_optimised(text, machine))
-        return code
+    return _emitted(text, as_object=True)
 
 
 def assembly(text: str) -> str:
     """Return the assembly that `compile` makes of a module."""
-    with _lock:
-        machine = _target_machine()
-        listing: str = machine.emit_assembly(_optimised(text, machine))
-        return listing
+    return _emitted(text, as_object=False).decode()
 
 
 def load(code: bytes, names: list[str], symbols: Iterable[tuple[str, int]]) -> tuple[list[int], object]:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ import pytest
 
 import fieldstone
 from fieldstone import _core, gtscript
-from fieldstone.gtscript import FORWARD, PARALLEL, Field, computation, interval
+from fieldstone.gtscript import FORWARD, PARALLEL, Field, computation, exp, interval, sin
 
 
 def count_up(rounds: Field[int], out: Field[int]):
@@ -34,6 +35,13 @@ def smoothed(inp: Field[float], out: Field[float]):
             out = mean
         with interval(1, None):
             out = mean + 0.5 * out[0, 0, -1]
+
+
+def shifted(inp: Field[float], out: Field[float]):
+    from __externals__ import SHIFT
+
+    with computation(PARALLEL), interval(...):
+        out = sin(inp + SHIFT) if inp > SHIFT else exp(inp)
 
 
 @pytest.fixture
@@ -144,3 +152,23 @@ def test_the_number_of_threads_and_the_work_for_each_change_no_bit(backend: str)
         fieldstone.set_num_threads(threads)
         _core._set_work_per_thread(work)
     assert len(set(results)) == 1
+
+
+@pytest.mark.parametrize("backend", ["cpu_kfirst", "cpu_ifirst"])
+def test_threads_compile_at_once(backend: str) -> None:
+    inp = np.random.default_rng(5).normal(size=(7, 6, 5))
+    start = threading.Barrier(4)
+
+    def compute(shift: int) -> np.ndarray:
+        if shift < 4:
+            start.wait()
+        out = np.zeros_like(inp)
+        stencil = gtscript.stencil(backend, shifted, externals={"SHIFT": 0.125 * shift}, rebuild=True)
+        stencil(inp, out)
+        return out
+
+    with ThreadPoolExecutor(4) as threads:
+        results = list(threads.map(compute, range(12)))
+    for shift, result in enumerate(results):
+        expected = np.where(inp > 0.125 * shift, np.sin(inp + 0.125 * shift), np.exp(inp))
+        np.testing.assert_allclose(result, expected, rtol=1e-15)
