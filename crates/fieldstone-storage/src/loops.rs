@@ -1,6 +1,10 @@
 //! The loop nest that visits the elements of a target, and of a source beside it, in the best order.
 
 use crate::PerAxis;
+use std::cmp::Reverse;
+
+/// Runs of more bytes than this are never taken as elements.
+const LONGEST_ELEMENT: usize = 512;
 
 /// One loop: how often, and how far each turn goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +40,7 @@ impl Nest {
                 nest.push(size, source, target);
             }
         }
-        nest.loops
-            .sort_by_key(|axis| std::cmp::Reverse(axis.target));
+        nest.loops.sort_by_key(|axis| Reverse(axis.target));
         nest.merge();
         nest.widen();
         nest
@@ -78,12 +81,17 @@ impl Nest {
         self.loops = merged;
     }
 
-    /// Takes a short innermost run, such as the parts of a complex number, as one larger element.
+    /// Takes a short innermost run, such as the parts of a complex number, as one larger element; a longer one only where the
+    /// others are not in the same order on both sides.
     fn widen(&mut self) {
         let unit = self.itemsize as isize;
-        if let [_, .., inner] = self.loops[..] {
+        if let [outer @ .., inner] = &self.loops[..]
+            && !outer.is_empty()
+            && (inner.source, inner.target) == (unit, unit)
+        {
             let bytes = inner.size * self.itemsize;
-            if (inner.source, inner.target) == (unit, unit) && matches!(bytes, 2 | 4 | 8 | 16) {
+            let ordered = outer.is_sorted_by_key(|axis| Reverse(axis.source.unsigned_abs()));
+            if matches!(bytes, 2 | 4 | 8 | 16) || bytes <= LONGEST_ELEMENT && !ordered {
                 self.itemsize = bytes;
                 self.loops.pop();
             }

@@ -2,10 +2,23 @@
 
 use crate::loops::{Loop, Nest, runs, turns};
 use crate::share::{Source, Target, share};
-use crate::simd::{self, Pattern, Rows};
+use crate::simd::{self, Fetch, Pattern, Rows, Share};
+use crate::stage;
 
 /// A long row is shared between threads in pieces of about this many bytes.
 const PIECE: usize = 64 << 10;
+
+/// A line of a cache.
+const LINE: usize = 64;
+
+/// A call for each row takes too long if they have no more than so many bytes.
+const SHORT: usize = 512;
+
+/// It does not matter that the ends of rows from so many bytes on are no whole lines.
+const LONG: usize = stage::ROOM;
+
+/// Rows are asked for so many bytes before they are read: the processor itself only foresees how a row goes on.
+const AHEAD: usize = 4 << 10;
 
 /// A fill with elements that do not divide a line copies from a repetition of its element of at least this many bytes.
 const PATTERN: usize = 4 << 10;
@@ -21,10 +34,9 @@ pub(crate) unsafe fn copy(
     threads: usize,
     past_caches: bool,
 ) {
-    let move_rows = pick(past_caches);
     each(nest, threads, &|from, to, rows| {
         // SAFETY: `each` stays within the nest's elements.
-        unsafe { move_rows(source.at(from), target.at(to), rows) };
+        unsafe { move_rows(source.at(from), target.at(to), rows, past_caches) };
     });
 }
 
@@ -60,7 +72,6 @@ pub(crate) unsafe fn fill(
 /// As for [`fill`].
 unsafe fn fill_odd(nest: &Nest, element: &[u8], target: Target, threads: usize, past_caches: bool) {
     let pattern = &element.repeat(PATTERN.div_ceil(element.len()))[..];
-    let move_rows = pick(past_caches);
     each(nest, threads, &|_, to, rows| {
         let short = rows.bytes <= pattern.len();
         let (blocks, count) = if short {
@@ -80,18 +91,52 @@ unsafe fn fill_odd(nest: &Nest, element: &[u8], target: Target, threads: usize, 
                     ..rows
                 };
                 // SAFETY: `each` stays within the nest's elements, and the pattern is that long.
-                unsafe { move_rows(pattern.as_ptr(), to, part) };
+                unsafe { move_rows(pattern.as_ptr(), to, part, past_caches) };
                 done += bytes;
             }
         }
     });
 }
 
-fn pick(past_caches: bool) -> simd::MoveRows {
-    if past_caches {
-        simd::streaming_rows()
-    } else {
-        simd::plain_rows
+/// Copies rows, past the caches or through them.
+///
+/// # Safety
+/// As for every [`simd::MoveRows`].
+unsafe fn move_rows(source: *const u8, target: *mut u8, rows: Rows, past_caches: bool) {
+    let lines = target.addr() | rows.bytes;
+    // SAFETY: as the caller says.
+    unsafe {
+        if !past_caches {
+            let copy = if rows.bytes <= SHORT {
+                simd::short_rows()
+            } else {
+                simd::plain_rows
+            };
+            copy(source, target, rows);
+        } else if rows.target == rows.bytes as isize && rows.bytes < LONG && lines % LINE != 0 {
+            stage::gather(source, target, rows);
+        } else {
+            stream(source, target, rows);
+        }
+    }
+}
+
+/// Copies rows past the caches.
+///
+/// # Safety
+/// As for every [`simd::MoveRows`].
+unsafe fn stream(source: *const u8, target: *mut u8, rows: Rows) {
+    let move_rows = simd::streaming_rows();
+    let share = Share::whole(rows.bytes);
+    let ahead = (AHEAD / rows.bytes.max(1)).max(1);
+    for n in 0..rows.count {
+        let row = |n: usize| source.wrapping_offset(n as isize * rows.source);
+        if n + ahead < rows.count && rows.source != 0 {
+            Fetch::new(row(n + ahead), rows.bytes, rows.source, 1, 1).finish();
+        }
+        let to = target.wrapping_offset(n as isize * rows.target);
+        // SAFETY: as the caller says.
+        unsafe { move_rows(row(n), to, Rows { count: 1, ..rows }, share) };
     }
 }
 

@@ -1,0 +1,102 @@
+//! SSE2, AVX2 and AVX-512.
+
+mod fills;
+mod rows;
+mod transposition;
+
+use super::{FillRows, Kernel, MoveRows, MoveShare};
+use std::arch::x86_64::*;
+use std::sync::OnceLock;
+
+/// A line of a cache, which is written past it in one go.
+const LINE: usize = 64;
+
+pub(super) fn fence() {
+    // SAFETY: every x86-64 processor has it.
+    unsafe { _mm_sfence() };
+}
+
+/// Asks for the line of an address, which may be any, in the second-level cache.
+#[inline(always)]
+pub(super) fn fetch(address: *const u8) {
+    // SAFETY: every x86-64 processor has it, and it never faults.
+    unsafe { _mm_prefetch::<_MM_HINT_T1>(address.cast()) };
+}
+
+/// The same, as it will be written to.
+#[inline(always)]
+pub(super) fn fetch_to_write(address: *const u8) {
+    // SAFETY: processors that do not have it do nothing, and it never faults.
+    unsafe { _mm_prefetch::<_MM_HINT_ET0>(address.cast()) };
+}
+
+/// What this processor can do.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+enum Level {
+    Sse2,
+    Avx2,
+    /// With all that the first processors for servers had of it.
+    Avx512,
+}
+
+fn level() -> Level {
+    static LEVEL: OnceLock<Level> = OnceLock::new();
+    *LEVEL.get_or_init(|| {
+        let avx512 = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl");
+        if avx512 {
+            Level::Avx512
+        } else if is_x86_feature_detected!("avx2") {
+            Level::Avx2
+        } else {
+            Level::Sse2
+        }
+    })
+}
+
+#[cfg(test)]
+fn levels() -> impl Iterator<Item = Level> {
+    let all = [Level::Sse2, Level::Avx2, Level::Avx512];
+    all.into_iter().filter(|&each| each <= level())
+}
+
+pub(super) fn streaming_rows() -> MoveShare {
+    rows::streaming(level())
+}
+
+#[cfg(test)]
+pub(super) fn all_streaming_rows() -> Vec<MoveShare> {
+    levels().map(rows::streaming).collect()
+}
+
+pub(super) fn short_rows() -> MoveRows {
+    rows::short(level())
+}
+
+#[cfg(test)]
+pub(super) fn all_short_rows() -> Vec<MoveRows> {
+    levels().map(rows::short).collect()
+}
+
+pub(super) fn filled_rows(streaming: bool) -> FillRows {
+    fills::rows(level(), streaming)
+}
+
+#[cfg(test)]
+pub(super) fn all_filled_rows() -> Vec<FillRows> {
+    levels()
+        .flat_map(|level| [false, true].map(|streaming| fills::rows(level, streaming)))
+        .collect()
+}
+
+pub(super) fn transposition(itemsize: usize, streaming: bool) -> Option<Kernel> {
+    transposition::kernel(level(), itemsize, streaming)
+}
+
+#[cfg(test)]
+pub(super) fn transpositions(itemsize: usize, streaming: bool) -> Vec<Kernel> {
+    let at = |level| transposition::kernel(level, itemsize, streaming);
+    levels().filter_map(at).collect()
+}
