@@ -127,6 +127,22 @@ mod tests {
         view
     }
 
+    /// The same, of an array with `cut` more elements before and behind it along each axis.
+    fn part(shape: &[usize], itemsize: usize, layout: &(Vec<usize>, usize), cut: usize) -> View {
+        let full: Vec<usize> = shape.iter().map(|size| size + 2 * cut).collect();
+        let mut part = view(&full, itemsize, &layout.0, layout.1);
+        for (axis, &size) in shape.iter().enumerate() {
+            part = part.slice(axis, cut, 1, size).unwrap();
+        }
+        part
+    }
+
+    fn bytes(view: &View) -> Vec<u8> {
+        let buffer = view.owner().unwrap();
+        // SAFETY: the buffer is that long, and nobody writes to it meanwhile.
+        unsafe { std::slice::from_raw_parts(buffer.pointer(), buffer.bytes()) }.to_vec()
+    }
+
     fn elements(view: &View) -> Vec<&[u8]> {
         let mut addresses = vec![view.pointer()];
         for (&size, &stride) in view.shape().iter().zip(view.strides()) {
@@ -156,19 +172,60 @@ mod tests {
         #[test]
         fn all_layouts_are_copied_through_and_past_the_caches(
             (shape, from, to) in (0usize..5).prop_flat_map(|ndim| {
-                let sizes = prop::sample::select(vec![1usize, 2, 3, 8, 13, 16, 32, 40, 129]);
+                let sizes = prop::sample::select(vec![1usize, 2, 3, 8, 13, 16, 32, 40, 129, 515]);
                 (prop::collection::vec(sizes, ndim), layouts(ndim), layouts(ndim))
             }).prop_filter("small", |(shape, ..)| shape.iter().product::<usize>() <= 80_000),
+            cut in prop::collection::vec(0usize..2, 2),
             itemsize in prop::sample::select(vec![1usize, 2, 3, 4, 8, 16]),
             threads in 1usize..4,
             past_caches: bool,
         ) {
-            let source = view(&shape, itemsize, &from.0, from.1);
-            let target = view(&shape, itemsize, &to.0, to.1);
-            let nest = Nest::new(&shape, source.strides(), target.strides(), itemsize);
-            // SAFETY: both views own their memory.
-            unsafe { follow(&nest, &source, &target, threads, past_caches) };
-            prop_assert!(elements(&source) == elements(&target));
+            let source = part(&shape, itemsize, &from, cut[0]);
+            let target = part(&shape, itemsize, &to, cut[1]);
+            check_copy(&source, &target, threads, past_caches);
+        }
+    }
+
+    /// Copies, and compares all memory of the target.
+    fn check_copy(source: &View, target: &View, threads: usize, past_caches: bool) {
+        let buffer = target.owner().unwrap();
+        // SAFETY: the buffer is that long, and nobody else uses it.
+        unsafe { buffer.pointer().write_bytes(170, buffer.bytes()) };
+        let mut expected = bytes(target);
+        let strides = (source.strides(), target.strides());
+        let nest = Nest::new(source.shape(), strides.0, strides.1, source.itemsize());
+        // SAFETY: both views own their memory.
+        unsafe { follow(&nest, source, target, threads, past_caches) };
+        for (from, to) in elements(source).into_iter().zip(elements(target)) {
+            let place = to.as_ptr().addr() - buffer.pointer().addr();
+            expected[place..][..from.len()].copy_from_slice(from);
+        }
+        let context = (source.shape(), strides, source.itemsize());
+        assert!(
+            bytes(target) == expected,
+            "{context:?}, {threads}, {past_caches}"
+        );
+    }
+
+    #[test]
+    fn lines_that_rows_share_are_written_once_and_completely() {
+        for (shape, from, to, itemsize) in [
+            // Elements longer than a line: the next row of a part of the first axis begins within one.
+            ([32, 16, 2], [2, 0, 1], [2, 1, 0], 4),
+            // Rows in several parts, whose last is followed by the next row.
+            ([129, 2, 2], [1, 2, 0], [2, 0, 1], 16),
+            ([515, 5, 7], [0, 1, 2], [2, 1, 0], 8),
+            // Rows of less than a line.
+            ([3, 50, 40], [0, 2, 1], [2, 1, 0], 4),
+            ([5, 31, 33], [0, 1, 2], [2, 0, 1], 2),
+        ] {
+            for (cut_from, cut_to) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
+                for alignment in [1, 16, 64] {
+                    let source = part(&shape, itemsize, &(from.to_vec(), alignment), cut_from);
+                    let target = part(&shape, itemsize, &(to.to_vec(), alignment), cut_to);
+                    check_copy(&source, &target, 2, true);
+                }
+            }
         }
     }
 }

@@ -113,7 +113,10 @@ unsafe fn move_rows(source: *const u8, target: *mut u8, rows: Rows, past_caches:
                 simd::plain_rows
             };
             copy(source, target, rows);
-        } else if rows.target == rows.bytes as isize && rows.bytes < LONG && lines % LINE != 0 {
+        } else if rows.target == rows.bytes as isize
+            && rows.bytes < LONG
+            && !lines.is_multiple_of(LINE)
+        {
             stage::gather(source, target, rows);
         } else {
             stream(source, target, rows);

@@ -62,7 +62,9 @@ pub(crate) unsafe fn copy(tile: &Tile<'_>, source: *const u8, target: *mut u8, f
                 if tile.beside.a == 0 && bytes > own {
                     let mut part = inner;
                     (part.a, part.c) = (behind.a, behind.c);
-                    let from = from.wrapping_offset(tile.c.size as isize * tile.c.source);
+                    // The next row, from its beginning.
+                    let start = tile.beside.start as isize * tile.a.source;
+                    let from = from.wrapping_offset(tile.c.size as isize * tile.c.source - start);
                     part.copy(from, between.wrapping_add(own), &mut Fetch::nothing());
                 }
             }
@@ -142,7 +144,7 @@ struct Behind {
 }
 
 fn behind(tile: &Tile<'_>) -> Behind {
-    let wanted = LINE / tile.itemsize;
+    let wanted = LINE.div_ceil(tile.itemsize);
     let (a, c) = if tile.beside.a > 0 {
         (wanted.min(tile.beside.a), 1)
     } else if tile.a.size < wanted {

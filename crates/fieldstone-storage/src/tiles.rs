@@ -154,6 +154,8 @@ pub(crate) struct Tile<'a> {
 pub(crate) struct Beside {
     /// Whether there is anything before.
     pub before: bool,
+    /// How many elements along `a` are before.
+    pub start: usize,
     /// Elements along `a` behind.
     pub a: usize,
     /// If there are none, turns of `c` behind.
@@ -281,6 +283,7 @@ impl Plan {
                 Digit::A => {
                     let begin = self.a.part(index, &mut tile.a);
                     tile.beside.before |= begin > 0;
+                    tile.beside.start = begin;
                     tile.beside.a = self.a.whole.size - begin - tile.a.size;
                     (&self.a.whole, begin)
                 }
@@ -365,7 +368,7 @@ impl Tile<'_> {
     /// The rows of the source that a tile reads, to be fetched in so many steps.
     fn fetch(&self, source: *const u8, steps: usize) -> Fetch {
         let (row, stride, count) = if self.b.source == self.itemsize as isize {
-            let behind = self.beside.a.min(LINE / self.itemsize);
+            let behind = self.beside.a.min(LINE.div_ceil(self.itemsize));
             (self.b, self.a.source, self.a.size + behind)
         } else {
             (self.a, self.b.source, self.b.size)
