@@ -155,10 +155,12 @@ pub struct Kernel {
 
 impl Kernel {
     /// Whether it stores past the caches what it can, for so many points, with caches of so many bytes.
+    ///
+    /// What nearly fills the caches does not stay there, since other work needs some of them too.
     pub fn streams(&self, points: usize, caches: usize) -> bool {
         match self.stores {
             Some(stores) => stores == Stores::Streamed && self.streamed > 0,
-            None => self.streamed > 0 && points.saturating_mul(self.moved) > caches,
+            None => self.streamed > 0 && points.saturating_mul(self.moved) > caches / 8 * 5,
         }
     }
 }
