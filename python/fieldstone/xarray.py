@@ -31,6 +31,9 @@ _CF_AXES = {"X": "I", "longitude": "I", "Y": "J", "latitude": "J", "Z": "K", "ve
 
 _mapping: dict[str, str] = {}
 
+# What dims mean that need no metadata: of the dims of arrays that were passed since the mapping changed last.
+_meanings: dict[tuple[object, ...], tuple[str, ...]] = {}
+
 # What the metadata of coordinates was found to mean.
 _known: dict[object, dict[str, set[str]]] = {}
 _MOST_KNOWN = 256
@@ -71,6 +74,7 @@ class set_dims:  # noqa: N801 - used like a function, as xarray.set_options
                 )
         self._before = _mapping
         _mapping = {**_mapping, **mapping}
+        _meanings.clear()
 
     def __enter__(self) -> set_dims:
         return self
@@ -80,6 +84,7 @@ class set_dims:  # noqa: N801 - used like a function, as xarray.set_options
     ) -> None:
         global _mapping
         _mapping = self._before
+        _meanings.clear()
 
 
 def _is_label(label: object) -> bool:
@@ -238,6 +243,31 @@ def data_interface(
             "to its memory; expected a NumPy array or a storage (call .compute() or .load() first)"
         )
     return buffers
+
+
+def plain(
+    array: DataArray, mapping: Mapping[str, str] | None, argument: str, labelled: bool
+) -> tuple[np.ndarray[Any, Any], tuple[str, ...]] | None:
+    """Return the NumPy array that a ``DataArray`` wraps, and what its dims mean, if that is all there is to know of it.
+
+    Parameters are those of `data_interface`, which takes several times as long.
+    """
+    kind = type(array)
+    if getattr(kind, "__gt_data_interface__", None) is not _ACCESSOR or hasattr(kind, "__gt_interface__"):
+        return None
+    # ``.data`` asks many questions to find that it is this.
+    data = getattr(array.variable, "_data", None)
+    if type(data) is not np.ndarray:
+        return None
+    dims = array.dims
+    if mapping is None and dims in _meanings:
+        return data, _meanings[dims]
+    meaning = get_dims(array, mapping, argument=argument, labelled=labelled)
+    if mapping is None and all(str(dim) in _mapping or _is_label(str(dim)) for dim in dims):
+        if len(_meanings) >= _MOST_KNOWN:
+            _meanings.clear()
+        _meanings[dims] = meaning
+    return data, meaning
 
 
 def _loaded(array: DataArray, argument: str) -> Any:

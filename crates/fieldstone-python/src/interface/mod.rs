@@ -23,9 +23,10 @@ mod protocols;
 mod refusal;
 
 use fieldstone_storage::{Dim, Side};
+use pyo3::ffi::PyImport_GetModuleDict;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString, PyTuple};
 
 pub use self::description::{Description, Known, MAX_RANK, Numbers};
 pub use self::dims::{BadLabels, labels, show};
@@ -97,16 +98,23 @@ impl<'py> Found<'py> {
 pub fn read<'py>(request: &Request<'_, 'py>, object: &Bound<'py, PyAny>) -> PyResult<Found<'py>> {
     let py = object.py();
     if is_data_array(object)? {
-        let described = py.import(intern!(py, "fieldstone.xarray"))?.call_method1(
-            intern!(py, "data_interface"),
-            (
-                object,
-                request.mapping,
-                request.name,
-                request.purpose != Purpose::Call,
-            ),
-        )?;
-        let mut found = data_interface::read(request, object, "__gt_data_interface__", described)?;
+        let name = intern!(py, "fieldstone.xarray");
+        let xarray = match imported(name)? {
+            Some(module) => module,
+            None => py.import(name)?.into_any(),
+        };
+        let labelled = request.purpose != Purpose::Call;
+        let asked = (object, request.mapping, request.name, labelled);
+        let plain = xarray.call_method1(intern!(py, "plain"), asked)?;
+        let mut found = if let Ok(plain) = plain.cast::<PyTuple>() {
+            let memory = plain.get_item(0)?.cast_into()?;
+            let mut found = Found::of_memory(Memory::of_array(&memory)?);
+            attributes::set_dims(request, &mut found, "'dims'", &plain.get_item(1)?)?;
+            found
+        } else {
+            let described = xarray.call_method1(intern!(py, "data_interface"), asked)?;
+            data_interface::read(request, object, "__gt_data_interface__", described)?
+        };
         // Xarray takes long to find that an object does not have an attribute.
         if attributes::of_type(object)? {
             attributes::complete(request, object, &mut found)?;
@@ -135,16 +143,20 @@ pub fn read<'py>(request: &Request<'_, 'py>, object: &Bound<'py, PyAny>) -> PyRe
 /// Whether an object is an xarray `DataArray`; never imports xarray.
 pub fn is_data_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = object.py();
-    let modules = py
-        .import(intern!(py, "sys"))?
-        .getattr(intern!(py, "modules"))?;
-    let Some(xarray) = modules.cast::<PyDict>()?.get_item(intern!(py, "xarray"))? else {
+    let Some(xarray) = imported(intern!(py, "xarray"))? else {
         return Ok(false);
     };
     match xarray.getattr_opt(intern!(py, "DataArray"))? {
         Some(class) => object.is_instance(&class),
         None => Ok(false),
     }
+}
+
+/// A module that has been imported, without the way that an import statement takes.
+fn imported<'py>(name: &Bound<'py, PyString>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    // SAFETY: the interpreter is attached, and gives the dictionary of its modules, which it keeps.
+    let modules = unsafe { Bound::from_borrowed_ptr_or_err(name.py(), PyImport_GetModuleDict())? };
+    modules.cast::<PyDict>()?.get_item(name)
 }
 
 /// The value, or what it returns if it is a callable.
