@@ -1,7 +1,7 @@
 //! The functions of the language: one implementation for the interpreter and for native code, and the rules of arithmetic.
 //!
-//! The interpreter calls these functions from Rust; native code calls the same machine code through [`symbol`]. So both
-//! give the same bits, on every machine. A backend may open-code a function only where the table below fixes every bit.
+//! The interpreter calls these functions from Rust; native code calls the same machine code through [`symbol`], or has the
+//! instructions of [`maths`]. So both give the same bits, on every machine.
 //!
 //! # What every operation means
 //!
@@ -36,8 +36,7 @@
 //! | `round_away_from_zero` | reals | to nearest, ties away from zero | `llvm.round` |
 //! | `floor`, `ceil`, `trunc`, roundings | integers, bool | the operand | |
 //! | `isfinite`, `isinf`, `isnan` | reals / others | by class / true, false, false | `llvm.is.fpclass` |
-//! | `exp`, `log`, `pow` | reals | [`maths`] | its instructions |
-//! | every other function | reals | the `libm` crate, in the precision of the type; hyperbolic functions and `erfc` of `f32` in `f64`, rounded | [`symbol`] |
+//! | every other function | reals | [`maths`] | its instructions |
 //! | `a if c else b` | any | picks; both were evaluated | `select` |
 //! | cast integer → integer | | the low bits, sign- or zero-extended by the source's type | `trunc`, `sext`, `zext` |
 //! | cast integer → real, real → real | | to nearest, ties to even | `sitofp`, `uitofp`, `fptrunc`, `fpext` |
@@ -154,67 +153,20 @@ macro_rules! real {
 
 real!(f64, libm::fmod, maths::of_double, maths::of_doubles, [
     Abs = f64::abs;
-    Sin = libm::sin;
-    Cos = libm::cos;
-    Tan = libm::tan;
-    Asin = libm::asin;
-    Acos = libm::acos;
-    Atan = libm::atan;
-    Sinh = libm::sinh;
-    Cosh = libm::cosh;
-    Tanh = libm::tanh;
-    Asinh = libm::asinh;
-    Acosh = libm::acosh;
-    Atanh = libm::atanh;
     Sqrt = f64::sqrt;
-    Log10 = libm::log10;
-    Gamma = libm::tgamma;
-    Cbrt = libm::cbrt;
     Floor = f64::floor;
     Ceil = f64::ceil;
     Trunc = f64::trunc;
-    Erf = libm::erf;
-    Erfc = libm::erfc;
     Round = f64::round_ties_even;
     RoundAwayFromZero = f64::round;
 ]);
 
-/// Functions of `f32` that are computed in `f64`: those for which `libm` is further off than the last digit.
-mod single {
-    macro_rules! rounded {
-        ($($function:ident)*) => {$(
-            pub fn $function(a: f32) -> f32 {
-                libm::$function(a.into()) as f32
-            }
-        )*};
-    }
-
-    rounded!(sinh cosh tanh asinh acosh atanh erfc);
-}
-
 real!(f32, libm::fmodf, maths::of_single, maths::of_singles, [
     Abs = f32::abs;
-    Sin = libm::sinf;
-    Cos = libm::cosf;
-    Tan = libm::tanf;
-    Asin = libm::asinf;
-    Acos = libm::acosf;
-    Atan = libm::atanf;
-    Sinh = single::sinh;
-    Cosh = single::cosh;
-    Tanh = single::tanh;
-    Asinh = single::asinh;
-    Acosh = single::acosh;
-    Atanh = single::atanh;
     Sqrt = f32::sqrt;
-    Log10 = libm::log10f;
-    Gamma = libm::tgammaf;
-    Cbrt = libm::cbrtf;
     Floor = f32::floor;
     Ceil = f32::ceil;
     Trunc = f32::trunc;
-    Erf = libm::erff;
-    Erfc = single::erfc;
     Round = f32::round_ties_even;
     RoundAwayFromZero = f32::round;
 ]);

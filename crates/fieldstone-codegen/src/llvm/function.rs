@@ -9,7 +9,7 @@ use fieldstone_stencil::DType;
 use fieldstone_stencil::ir::Builtin;
 
 use crate::maths;
-use crate::maths::number::{Bits, Double, Mask, Real, Single};
+use crate::maths::number::{Bits, Double, Mask, Real, Single, Table};
 
 use super::builder::{Builder, Needs};
 use super::types::{self, Lanes};
@@ -141,6 +141,19 @@ impl Writer {
             .collect();
         let name = self.b.borrow_mut().call(&kind, &function, &operands);
         self.register(name)
+    }
+
+    /// The name of a table, which the module gets.
+    fn table(&self, table: &Table) -> String {
+        let name = format!("@fieldstone_{}", table.name);
+        let values = table.values.iter();
+        let values = values.map(|value| format!("double {}", types::real(DType::Float64, *value)));
+        let values = values.collect::<Vec<_>>().join(", ");
+        let count = table.values.len();
+        let definition =
+            format!("{name} = internal unnamed_addr constant [{count} x double] [{values}]");
+        self.b.borrow_mut().needs.declarations.insert(definition);
+        name
     }
 
     /// Whether a mask holds in any lane.
@@ -441,6 +454,33 @@ impl<'w> Double for Value<'w, F64> {
     fn narrow(self) -> Value<'w, F32> {
         self.converted("fptrunc")
     }
+
+    fn lookup(table: &'static Table, index: Value<'w, I64>) -> Value<'w, F64> {
+        let w = writer_of([index.writer()]);
+        let (name, lanes) = (w.table(table), w.lanes);
+        let (kind, pointers) = (lanes.of(F64::NAME), lanes.of("ptr"));
+        let (indices, index) = (lanes.of(I64::NAME), index.text(w));
+        let mut b = w.b.borrow_mut();
+        let place = b.value(format_args!(
+            "getelementptr double, ptr {name}, {indices} {index}"
+        ));
+        let value = if lanes.width == 1 {
+            b.value(format_args!("load double, ptr {place}, align 8"))
+        } else {
+            let suffix = lanes.suffix_of(F64::SUFFIX);
+            let function = format!("llvm.masked.gather.{suffix}.v{}p0", lanes.width);
+            let (masks, all) = (lanes.of("i1"), lanes.splat("i1", "true"));
+            let operands = [
+                (pointers.as_str(), place.as_str()),
+                ("i32", "8"),
+                (&masks, &all),
+                (&kind, "zeroinitializer"),
+            ];
+            b.call(&kind, &function, &operands)
+        };
+        drop(b);
+        w.register(value)
+    }
 }
 
 #[cfg(test)]
@@ -464,7 +504,9 @@ mod tests {
                 // Vectors are computed as such, without calls for single lanes.
                 let called = needs.declarations.iter();
                 assert!(
-                    called.clone().all(|line| line.contains(" @llvm.")),
+                    called
+                        .clone()
+                        .all(|line| !line.starts_with("declare") || line.contains(" @llvm.")),
                     "{name}"
                 );
             }

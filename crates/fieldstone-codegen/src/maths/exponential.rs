@@ -60,6 +60,21 @@ pub const SINGLE: Constants = Constants {
     zero: -104.0,
 };
 
+/// `(exp(x) - 1 - x) / x^2` for `|x| < log(2) / 2`, off by 2^-58 of it.
+const EXP_LESS_ONE: [f64; 11] = [
+    0.5,
+    0.1666666666666667,
+    0.041666666666666644,
+    0.008333333333325888,
+    0.001388888888890506,
+    0.00019841269875459067,
+    2.4801587271863513e-05,
+    2.755725474648824e-06,
+    2.7557326868881235e-07,
+    2.5105448486709806e-08,
+    2.0896508790065175e-09,
+];
+
 /// `exp(x)` in 64 bits.
 #[inline(always)]
 pub fn exp_double<R: Real>(x: R) -> R {
@@ -107,6 +122,24 @@ pub fn exp_of_pair<R: Real>(x: Pair<R>, constants: &Constants) -> (Multiple<R>, 
     (multiple, one_plus.high + (one_plus.low + low))
 }
 
+/// `exp(x.high + x.low) = 2^n * (1 + rest)`.
+#[inline(always)]
+pub fn exp_less_one<R: Real>(x: Pair<R>) -> (Multiple<R>, Pair<R>) {
+    let (multiple, rest) = reduce(x.high, &DOUBLE);
+    let low = multiple.n.mul_add(R::of(-DOUBLE.log_2.1), x.low);
+    let rest = Pair::sum(rest, low);
+    let low = rest.low.mul_add(rest.high, rest.low);
+    let square = rest.high * rest.high;
+    let sum = Pair::sum(rest.high, square * polynomial(rest.high, &EXP_LESS_ONE));
+    (
+        multiple,
+        Pair {
+            high: sum.high,
+            low: sum.low + low,
+        },
+    )
+}
+
 /// The nearest multiple of `log(2)` and what is left but for the last digits of `log(2)`.
 #[inline(always)]
 fn reduce<R: Real>(x: R, constants: &Constants) -> (Multiple<R>, R) {
@@ -134,6 +167,20 @@ impl<R: Real> Multiple<R> {
     #[inline(always)]
     pub fn usual_power_times(&self, value: R, constants: &Constants) -> R {
         (value.bits() + self.shifted.bits().up(constants.fraction)).real()
+    }
+
+    /// `-n` where the mask holds.
+    #[inline(always)]
+    pub fn negated(&self, mask: R::Mask, constants: &Constants) -> Multiple<R> {
+        let n = R::select(mask, -self.n, self.n);
+        let shifted = n + R::of(constants.rounding);
+        Multiple { n, shifted }
+    }
+
+    /// `2^n`, where that is a normal number.
+    #[inline(always)]
+    pub fn power(&self, constants: &Constants) -> R {
+        self.usual_power_times(R::of(1.0), constants)
     }
 
     /// `2^n * value`, also where that overflows or loses digits.

@@ -157,15 +157,28 @@ const THIRD: (f64, f64) = (0.3333333333333333, 1.850371707708594e-17);
 /// The logarithm of [`Parts`] in 64 bits, off by about 2^-66 of it.
 #[inline(always)]
 pub fn log_pair<R: Real>(parts: Parts<R>) -> Pair<R> {
-    let Parts { exponent, fraction } = parts;
+    let fraction = Pair {
+        high: parts.fraction,
+        low: R::of(0.0),
+    };
+    log_of_sum(parts.exponent, fraction)
+}
+
+/// `log(2^exponent * (1 + fraction))`, off by about 2^-66 of it, where `1 + fraction` is between the roots of one half and
+/// of two.
+#[inline(always)]
+fn log_of_sum<R: Real>(exponent: R, fraction: Pair<R>) -> Pair<R> {
     let two = R::of(2.0);
-    let sum = Pair::sum(two, fraction);
+    let sum = Pair::sum(two, fraction.high);
     let reciprocal = R::of(1.0) / sum.high;
-    let s = fraction * reciprocal;
-    let rest = (-s).mul_add(sum.low, (-s).mul_add(sum.high, fraction));
+    let s = fraction.high * reciprocal;
+    let rest = (-s).mul_add(
+        sum.low + fraction.low,
+        (-s).mul_add(sum.high, fraction.high),
+    );
     let s = Pair {
         high: s,
-        low: rest * reciprocal,
+        low: (rest + fraction.low) * reciprocal,
     };
 
     let square = Pair::product(s.high, s.high);
@@ -192,4 +205,37 @@ pub fn log_pair<R: Real>(parts: Parts<R>) -> Pair<R> {
     let high_and_second = Pair::sum(high.high, second.high);
     let low = exponent.mul_add(R::of(DOUBLE.log_2.1), first.low + second_low);
     Pair::sum(high_and_second.high, (high_and_second.low + high.low) + low)
+}
+
+/// The logarithm to base ten.
+#[inline(always)]
+pub fn log10<R: Real>(x: R) -> R {
+    let is_usual = is_usual(x, &DOUBLE);
+    let natural = log_pair(parts(x, is_usual, &DOUBLE));
+    let value = natural.times_pair(Pair::of(LOG10_E)).high;
+    let [value] = R::rarely(!is_usual, [value], || [at_the_edges(x, value)]);
+    value
+}
+
+/// The logarithm of e to base ten: its first digits and the others.
+const LOG10_E: (f64, f64) = (std::f64::consts::LOG10_E, 1.098319650216765e-17);
+
+/// `log(1 + x)` in 64 bits for positive numbers and zero.
+#[inline(always)]
+pub fn log_of_one_plus<R: Real>(x: Pair<R>) -> Pair<R> {
+    let sum = Pair::sum_of_any(R::of(1.0), x.high);
+    let sum = Pair {
+        high: sum.high,
+        low: sum.low + x.low,
+    }
+    .normal();
+    let parts = parts_of_normal(sum.high, &DOUBLE);
+    // 2^-exponent
+    let rounding = R::of(6755399441055744.0);
+    let power = (rounding - parts.exponent).bits().up(52) + R::of(1.0).bits();
+    let fraction = Pair::sum(parts.fraction, sum.low * power.real());
+    // Where the sum has lost digits of x.
+    let is_near = x.high.below(R::of(0.4));
+    let fraction = Pair::select(is_near, x, fraction);
+    log_of_sum(R::select(is_near, R::of(0.0), parts.exponent), fraction)
 }

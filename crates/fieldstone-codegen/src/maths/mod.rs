@@ -9,14 +9,29 @@
 //! | [`number`] | the operations that functions are made of |
 //! | `scalar` | those on one number |
 //! | [`polynomial`] | polynomials, and sums of two numbers with twice the digits |
-//! | [`exponential`], [`logarithm`], [`power`] | the functions |
+//! | [`reduction`] | angles less multiples of half pi |
+//! | [`exponential`], [`logarithm`], [`power`], [`cube_root`] | powers and their inverses |
+//! | [`trigonometric`], [`hyperbolic`], [`inverse`] | functions of angles and areas, and their inverses |
+//! | [`error_function`], [`gamma`] | functions of probability |
+//! | [`single`] | what is computed with 64 bits and rounded |
+//!
+//! The methods are those of Muller et al., *Handbook of Floating-Point Arithmetic* (2018), and Muller, *Elementary Functions*
+//! (2016). Polynomials were found with Sollya's `fpminimax`; each says how far it is off.
 
+pub mod cube_root;
+pub mod error_function;
 pub mod exponential;
+pub mod gamma;
+pub mod hyperbolic;
+pub mod inverse;
 pub mod logarithm;
 pub mod number;
 pub mod polynomial;
 pub mod power;
+pub mod reduction;
 mod scalar;
+pub mod single;
+pub mod trigonometric;
 
 use fieldstone_stencil::ir::Builtin;
 
@@ -114,6 +129,23 @@ functions! {
     one {
         Exp exponential::exp_double, exponential::exp_single;
         Log logarithm::log_double, logarithm::log_single;
+        Log10 logarithm::log10, single::log10;
+        Cbrt cube_root::cbrt, single::cbrt;
+        Sin trigonometric::sin, single::sin;
+        Cos trigonometric::cos, single::cos;
+        Tan trigonometric::tan, single::tan;
+        Asin inverse::asin, single::asin;
+        Acos inverse::acos, single::acos;
+        Atan inverse::atan, single::atan;
+        Sinh hyperbolic::sinh, single::sinh;
+        Cosh hyperbolic::cosh, single::cosh;
+        Tanh hyperbolic::tanh, single::tanh;
+        Asinh hyperbolic::asinh, single::asinh;
+        Acosh hyperbolic::acosh, single::acosh;
+        Atanh hyperbolic::atanh, single::atanh;
+        Erf error_function::erf, single::erf;
+        Erfc error_function::erfc, single::erfc;
+        Gamma gamma::gamma, single::gamma;
     }
     two {
         Pow power::pow, power::pow_single;
@@ -187,6 +219,124 @@ mod tests {
             (Log, NAN, NAN),
             (Log, TINY, -744.4400719213812),
             (Log, f64::MAX, 709.782712893384),
+            (Log10, 1.0, 0.0),
+            (Log10, 1000.0, 3.0),
+            (Log10, 1e22, 22.0),
+            (Log10, 0.0, -INF),
+            (Log10, -1.0, NAN),
+            (Log10, INF, INF),
+            (Log10, NAN, NAN),
+            (Log10, TINY, -323.3062153431158),
+            (Cbrt, 27.0, 3.0),
+            (Cbrt, -0.125, -0.5),
+            (Cbrt, 0.0, 0.0),
+            (Cbrt, -0.0, -0.0),
+            (Cbrt, INF, INF),
+            (Cbrt, -INF, -INF),
+            (Cbrt, NAN, NAN),
+            (Cbrt, 1e-300, 1e-100),
+            (Cbrt, TINY, 1.7031839360032603e-108),
+            (Sin, 0.0, 0.0),
+            (Sin, -0.0, -0.0),
+            (Sin, INF, NAN),
+            (Sin, -INF, NAN),
+            (Sin, NAN, NAN),
+            (Sin, TINY, TINY),
+            (Sin, 1e22, -0.8522008497671888),
+            (Sin, f64::MAX, 0.004961954789184062),
+            (Cos, 0.0, 1.0),
+            (Cos, INF, NAN),
+            (Cos, NAN, NAN),
+            (Cos, 1e22, 0.523214785395139),
+            (Cos, f64::MAX, -0.9999876894265599),
+            (Tan, 0.0, 0.0),
+            (Tan, -0.0, -0.0),
+            (Tan, INF, NAN),
+            (Tan, NAN, NAN),
+            (Tan, std::f64::consts::FRAC_PI_2, 1.633123935319537e16),
+            (Asin, 0.0, 0.0),
+            (Asin, -0.0, -0.0),
+            (Asin, 1.0, std::f64::consts::FRAC_PI_2),
+            (Asin, -1.0, -std::f64::consts::FRAC_PI_2),
+            (Asin, 1.0000000000000002, NAN),
+            (Asin, INF, NAN),
+            (Asin, NAN, NAN),
+            (Acos, 1.0, 0.0),
+            (Acos, -1.0, std::f64::consts::PI),
+            (Acos, 0.0, std::f64::consts::FRAC_PI_2),
+            (Acos, -1.5, NAN),
+            (Acos, NAN, NAN),
+            (Atan, 0.0, 0.0),
+            (Atan, -0.0, -0.0),
+            (Atan, 1.0, std::f64::consts::FRAC_PI_4),
+            (Atan, INF, std::f64::consts::FRAC_PI_2),
+            (Atan, -INF, -std::f64::consts::FRAC_PI_2),
+            (Atan, f64::MAX, std::f64::consts::FRAC_PI_2),
+            (Atan, NAN, NAN),
+            (Atan, TINY, TINY),
+            (Sinh, 0.0, 0.0),
+            (Sinh, -0.0, -0.0),
+            (Sinh, INF, INF),
+            (Sinh, -INF, -INF),
+            (Sinh, NAN, NAN),
+            (Sinh, TINY, TINY),
+            (Sinh, 710.5, INF),
+            (Cosh, 0.0, 1.0),
+            (Cosh, INF, INF),
+            (Cosh, -INF, INF),
+            (Cosh, NAN, NAN),
+            (Cosh, -710.5, INF),
+            (Tanh, 0.0, 0.0),
+            (Tanh, -0.0, -0.0),
+            (Tanh, INF, 1.0),
+            (Tanh, -INF, -1.0),
+            (Tanh, NAN, NAN),
+            (Tanh, TINY, TINY),
+            (Asinh, 0.0, 0.0),
+            (Asinh, -0.0, -0.0),
+            (Asinh, INF, INF),
+            (Asinh, -INF, -INF),
+            (Asinh, NAN, NAN),
+            (Asinh, TINY, TINY),
+            (Asinh, f64::MAX, 710.475860073944),
+            (Acosh, 1.0, 0.0),
+            (Acosh, 0.5, NAN),
+            (Acosh, -2.0, NAN),
+            (Acosh, INF, INF),
+            (Acosh, -INF, NAN),
+            (Acosh, NAN, NAN),
+            (Acosh, f64::MAX, 710.475860073944),
+            (Atanh, 0.0, 0.0),
+            (Atanh, -0.0, -0.0),
+            (Atanh, 1.0, INF),
+            (Atanh, -1.0, -INF),
+            (Atanh, 1.5, NAN),
+            (Atanh, INF, NAN),
+            (Atanh, NAN, NAN),
+            (Atanh, TINY, TINY),
+            (Erf, 0.0, 0.0),
+            (Erf, -0.0, -0.0),
+            (Erf, INF, 1.0),
+            (Erf, -INF, -1.0),
+            (Erf, NAN, NAN),
+            (Erfc, 0.0, 1.0),
+            (Erfc, INF, 0.0),
+            (Erfc, -INF, 2.0),
+            (Erfc, NAN, NAN),
+            (Erfc, 27.3, 0.0),
+            (Gamma, 1.0, 1.0),
+            (Gamma, 5.0, 24.0),
+            (Gamma, 23.0, 1.1240007277776077e21),
+            (Gamma, 0.0, INF),
+            (Gamma, -0.0, -INF),
+            (Gamma, -3.0, NAN),
+            (Gamma, -1e300, NAN),
+            (Gamma, INF, INF),
+            (Gamma, -INF, NAN),
+            (Gamma, NAN, NAN),
+            (Gamma, 172.0, INF),
+            (Gamma, -190.5, -0.0),
+            (Gamma, TINY, INF),
         ];
         for (builtin, x, expected) in cases {
             check(builtin, &[x], expected);

@@ -51,6 +51,14 @@ pub trait Real:
     ) -> [Self; N];
 }
 
+/// Numbers to look up.
+pub struct Table {
+    /// What sets it apart from other tables.
+    pub name: &'static str,
+    /// The numbers.
+    pub values: &'static [f64],
+}
+
 /// A number of 32 bits.
 pub trait Single: Real {
     /// The number of 64 bits.
@@ -67,6 +75,9 @@ pub trait Double: Real {
 
     /// The nearest number of 32 bits.
     fn narrow(self) -> Self::Narrow;
+
+    /// A number of a table, which must have it.
+    fn lookup(table: &'static Table, index: Self::Bits) -> Self;
 }
 
 /// The bits of a [`Real`] as an unsigned integer.

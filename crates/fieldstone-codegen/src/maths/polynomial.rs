@@ -39,6 +39,15 @@ pub struct Pair<R> {
 }
 
 impl<R: Real> Pair<R> {
+    /// A constant with more digits than one number has.
+    #[inline(always)]
+    pub fn of(parts: (f64, f64)) -> Pair<R> {
+        Pair {
+            high: R::of(parts.0),
+            low: R::of(parts.1),
+        }
+    }
+
     /// `a + b` exactly, where `a` is not the smaller one or is zero.
     #[inline(always)]
     pub fn sum(a: R, b: R) -> Pair<R> {
@@ -66,6 +75,91 @@ impl<R: Real> Pair<R> {
         Pair {
             high,
             low: self.low.mul_add(factor, low),
+        }
+    }
+
+    /// `a + b` exactly, whichever is larger.
+    #[inline(always)]
+    pub fn sum_of_any(a: R, b: R) -> Pair<R> {
+        let high = a + b;
+        let other = high - a;
+        Pair {
+            high,
+            low: (a - (high - other)) + (b - other),
+        }
+    }
+
+    /// The same sum, with all that fits in the first part.
+    #[inline(always)]
+    pub fn normal(self) -> Pair<R> {
+        Pair::sum(self.high, self.low)
+    }
+
+    /// `self + b`, where `b` is not the larger one.
+    #[inline(always)]
+    pub fn plus(self, b: Pair<R>) -> Pair<R> {
+        let Pair { high, low } = Pair::sum(self.high, b.high);
+        Pair {
+            high,
+            low: low + (self.low + b.low),
+        }
+        .normal()
+    }
+
+    /// `self * b`, to about twice the digits.
+    #[inline(always)]
+    pub fn times_pair(self, b: Pair<R>) -> Pair<R> {
+        let Pair { high, low } = self.times(b.high);
+        Pair {
+            high,
+            low: self.high.mul_add(b.low, low),
+        }
+        .normal()
+    }
+
+    /// `self / b`, to about twice the digits.
+    #[inline(always)]
+    pub fn over(self, b: Pair<R>) -> Pair<R> {
+        let reciprocal = R::of(1.0) / b.high;
+        let high = self.high * reciprocal;
+        let rest = (-high).mul_add(b.high, self.high) + (-high).mul_add(b.low, self.low);
+        Pair {
+            high,
+            low: rest * reciprocal,
+        }
+    }
+
+    /// The square root, to about twice the digits; of zero, zero.
+    #[inline(always)]
+    pub fn sqrt(self) -> Pair<R> {
+        let high = self.high.sqrt();
+        let rest = (-high).mul_add(high, self.high) + self.low;
+        let low = rest / (high + high);
+        let is_zero = high.equals(R::of(0.0));
+        Pair {
+            high,
+            low: R::select(is_zero, high, low),
+        }
+    }
+
+    /// `a` where the mask holds, else `b`.
+    #[inline(always)]
+    pub fn select(mask: R::Mask, a: Pair<R>, b: Pair<R>) -> Pair<R> {
+        Pair {
+            high: R::select(mask, a.high, b.high),
+            low: R::select(mask, a.low, b.low),
+        }
+    }
+}
+
+impl<R: Real> std::ops::Neg for Pair<R> {
+    type Output = Pair<R>;
+
+    #[inline(always)]
+    fn neg(self) -> Pair<R> {
+        Pair {
+            high: -self.high,
+            low: -self.low,
         }
     }
 }

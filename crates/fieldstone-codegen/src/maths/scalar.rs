@@ -2,7 +2,7 @@
 
 use std::num::Wrapping;
 
-use super::number::{Bits, Double, Mask, Real, Single};
+use super::number::{Bits, Double, Mask, Real, Single, Table};
 
 impl Mask for bool {}
 
@@ -122,5 +122,10 @@ impl Double for f64 {
     #[inline(always)]
     fn narrow(self) -> f32 {
         self as f32
+    }
+
+    #[inline(always)]
+    fn lookup(table: &'static Table, index: Wrapping<u64>) -> f64 {
+        table.values[index.0 as usize]
     }
 }

@@ -1,0 +1,34 @@
+//! Functions of 32 bits that are computed with 64 and rounded.
+
+use super::number::{Double, Single};
+use super::{cube_root, error_function, gamma, hyperbolic, inverse, logarithm, trigonometric};
+
+macro_rules! rounded {
+    ($($function:ident = $double:path;)*) => {$(
+        /// The function of 64 bits, rounded.
+        #[inline(always)]
+        pub fn $function<R: Single>(x: R) -> R {
+            $double(x.widen()).narrow()
+        }
+    )*};
+}
+
+rounded! {
+    log10 = logarithm::log10;
+    cbrt = cube_root::cbrt;
+    sin = trigonometric::sin;
+    cos = trigonometric::cos;
+    tan = trigonometric::tan;
+    asin = inverse::asin;
+    acos = inverse::acos;
+    atan = inverse::atan;
+    sinh = hyperbolic::sinh;
+    cosh = hyperbolic::cosh;
+    tanh = hyperbolic::tanh;
+    asinh = hyperbolic::asinh;
+    acosh = hyperbolic::acosh;
+    atanh = hyperbolic::atanh;
+    erf = error_function::erf;
+    erfc = error_function::erfc;
+    gamma = gamma::gamma;
+}
