@@ -142,7 +142,7 @@ pub fn exp_less_one<R: Real>(x: Pair<R>) -> (Multiple<R>, Pair<R>) {
 
 /// The nearest multiple of `log(2)` and what is left but for the last digits of `log(2)`.
 #[inline(always)]
-fn reduce<R: Real>(x: R, constants: &Constants) -> (Multiple<R>, R) {
+pub fn reduce<R: Real>(x: R, constants: &Constants) -> (Multiple<R>, R) {
     let shifted = x.mul_add(R::of(std::f64::consts::LOG2_E), R::of(constants.rounding));
     let n = shifted - R::of(constants.rounding);
     let rest = n.mul_add(R::of(-constants.log_2.0), x);

@@ -2,8 +2,8 @@
 
 use super::exponential::{self, DOUBLE, exp_less_one};
 use super::logarithm::{self, log_of_one_plus, log_pair, parts_of_normal};
-use super::number::Real;
-use super::polynomial::Pair;
+use super::number::{Double, Real, Single};
+use super::polynomial::{Pair, polynomial};
 
 /// Up to here `exp(x)` is finite, and `2^n` of its parts as well.
 const USUAL: f64 = 708.0;
@@ -100,6 +100,56 @@ pub fn tanh<R: Real>(x: R) -> R {
         low: above.low + exp.low,
     });
     (value.high + value.low).copysign(x)
+}
+
+/// `(exp(x) - 1 - x) / x^2` for `|x| < log(2) / 2`, off by 2^-28.4 of it.
+const EXP_LESS_ONE: [f64; 6] = [
+    0.5000000013436124,
+    0.16666666531799432,
+    0.04166646496043129,
+    0.008333360791483318,
+    0.00139336606305284,
+    0.00019857822976769061,
+];
+
+/// Further away, results of 32 bits are infinite.
+const FURTHEST_SINGLE: f64 = 200.0;
+
+/// `exp(|x|)` and `exp(|x|) - 1` with more digits than 32 bits hold.
+#[inline(always)]
+fn exponentials_single<R: Single>(x: R) -> (R::Wide, R::Wide) {
+    let furthest = R::Wide::of(FURTHEST_SINGLE);
+    let x = x.widen().abs();
+    let x = R::Wide::select(furthest.below(x), furthest, x);
+    let (multiple, rest) = exponential::reduce(x, &DOUBLE);
+    let power = multiple.power(&DOUBLE);
+    let rest = (rest * rest).mul_add(polynomial(rest, &EXP_LESS_ONE), rest);
+    let one = R::Wide::of(1.0);
+    (power.mul_add(rest, power), power.mul_add(rest, power - one))
+}
+
+/// `sinh(x)` in 32 bits.
+#[inline(always)]
+pub fn sinh_single<R: Single>(x: R) -> R {
+    let (exp, less_one) = exponentials_single(x);
+    let value = R::Wide::of(0.5) * (less_one + less_one / exp);
+    value.narrow().copysign(x)
+}
+
+/// `cosh(x)` in 32 bits.
+#[inline(always)]
+pub fn cosh_single<R: Single>(x: R) -> R {
+    let (exp, _) = exponentials_single(x);
+    let value = R::Wide::of(0.5) * (exp + R::Wide::of(1.0) / exp);
+    value.narrow()
+}
+
+/// `tanh(x)` in 32 bits.
+#[inline(always)]
+pub fn tanh_single<R: Single>(x: R) -> R {
+    let (exp, less_one) = exponentials_single(x + x);
+    let value = less_one / (exp + R::Wide::of(1.0));
+    value.narrow().copysign(x)
 }
 
 /// `asinh(x)`.

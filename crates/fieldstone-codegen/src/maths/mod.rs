@@ -129,17 +129,17 @@ functions! {
     one {
         Exp exponential::exp_double, exponential::exp_single;
         Log logarithm::log_double, logarithm::log_single;
-        Log10 logarithm::log10, single::log10;
+        Log10 logarithm::log10, power::log10_single;
         Cbrt cube_root::cbrt, single::cbrt;
-        Sin trigonometric::sin, single::sin;
-        Cos trigonometric::cos, single::cos;
+        Sin trigonometric::sin, trigonometric::sin_single;
+        Cos trigonometric::cos, trigonometric::cos_single;
         Tan trigonometric::tan, single::tan;
         Asin inverse::asin, single::asin;
         Acos inverse::acos, single::acos;
         Atan inverse::atan, single::atan;
-        Sinh hyperbolic::sinh, single::sinh;
-        Cosh hyperbolic::cosh, single::cosh;
-        Tanh hyperbolic::tanh, single::tanh;
+        Sinh hyperbolic::sinh, hyperbolic::sinh_single;
+        Cosh hyperbolic::cosh, hyperbolic::cosh_single;
+        Tanh hyperbolic::tanh, hyperbolic::tanh_single;
         Asinh hyperbolic::asinh, single::asinh;
         Acosh hyperbolic::acosh, single::acosh;
         Atanh hyperbolic::atanh, single::atanh;

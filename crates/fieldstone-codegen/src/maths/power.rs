@@ -41,14 +41,30 @@ const EXP2: [f64; 7] = [
     0.00015345812001867946,
 ];
 
-/// `x` to the power of `y`, computed with 64 bits: there neither subnormal numbers nor results of 32 bits are special.
+/// The logarithm to base two of a positive number of 32 bits, with more digits than 32 bits hold.
+#[inline(always)]
+pub fn log2_single<R: Double>(x: R) -> R {
+    // Subnormal numbers of 32 bits are normal ones of 64.
+    let parts = logarithm::parts_of_normal(x, &logarithm::DOUBLE);
+    let s = parts.fraction / (parts.fraction + R::of(2.0));
+    s.mul_add(polynomial(s * s, &LOG2), parts.exponent)
+}
+
+/// The logarithm to base ten in 32 bits.
+#[inline(always)]
+pub fn log10_single<R: Single>(x: R) -> R {
+    let x = x.widen();
+    let value = log2_single(x) * R::Wide::of(std::f64::consts::LOG10_2);
+    let is_usual = R::Wide::of(0.0).below(x) & x.below(R::Wide::of(f64::INFINITY));
+    let [value] = R::Wide::rarely(!is_usual, [value], || [logarithm::at_the_edges(x, value)]);
+    value.narrow()
+}
+
+/// `x` to the power of `y`, computed with 64 bits: there no result of 32 bits overflows.
 #[inline(always)]
 pub fn pow_single<R: Single>(x: R, y: R) -> R {
     let (x, y) = (x.widen(), y.widen());
-    let parts = logarithm::parts_of_normal(x.abs(), &logarithm::DOUBLE);
-    let s = parts.fraction / (parts.fraction + R::Wide::of(2.0));
-    let logarithm = s.mul_add(polynomial(s * s, &LOG2), parts.exponent);
-    let exponent = y * logarithm;
+    let exponent = y * log2_single(x.abs());
     let rounding = R::Wide::of(6755399441055744.0);
     let shifted = exponent + rounding;
     let value = polynomial(exponent - (shifted - rounding), &EXP2);

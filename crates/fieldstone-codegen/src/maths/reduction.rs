@@ -13,40 +13,83 @@ pub struct Quadrant<R: Real> {
     pub rest: Pair<R>,
 }
 
-/// Half pi: each number has the digits that those before it leave out.
-const HALF_PI: [f64; 3] = [
-    std::f64::consts::FRAC_PI_2,
-    6.123233995736766e-17,
-    -1.4973849048591833e-33,
-];
+/// What depends on the type.
+pub struct Constants {
+    /// Half pi: each number has the digits that those before it leave out.
+    half_pi: [f64; 3],
+    /// Adding it rounds to an integer, which the lowest bits of the sum hold.
+    rounding: f64,
+    /// Up to here a multiple of half pi can be subtracted.
+    near: f64,
+}
 
-/// Adding it rounds to an integer, which the lowest bits of the sum hold.
+/// For 64 bits.
+pub const DOUBLE: Constants = Constants {
+    half_pi: [
+        std::f64::consts::FRAC_PI_2,
+        6.123233995736766e-17,
+        -1.4973849048591833e-33,
+    ],
+    rounding: ROUNDING,
+    near: 1073741824.0,
+};
+
+/// For 32 bits.
+pub const SINGLE: Constants = Constants {
+    half_pi: [
+        1.5707963705062866,
+        -4.371138828673793e-08,
+        -1.7151245100059347e-15,
+    ],
+    rounding: 12582912.0,
+    near: 4096.0,
+};
+
 const ROUNDING: f64 = 6755399441055744.0;
 
-/// Up to here a multiple of half pi can be subtracted.
-const NEAR: f64 = 1073741824.0;
+/// Whether an angle is too large for [`near_quadrant`], or is NaN.
+#[inline(always)]
+pub fn is_far<R: Real>(x: R, constants: &Constants) -> R::Mask {
+    !x.abs().at_most(R::of(constants.near))
+}
 
-/// Takes an angle apart.
+/// Takes an angle apart that is not too large.
+#[inline(always)]
+pub fn near_quadrant<R: Real>(x: R, constants: &Constants) -> Quadrant<R> {
+    let rounding = R::of(constants.rounding);
+    let half_pi = constants.half_pi;
+    let shifted = x.mul_add(R::of(std::f64::consts::FRAC_2_PI), rounding);
+    let n = shifted - rounding;
+    // Exact, as the difference has no more digits.
+    let rest = n.mul_add(R::of(-half_pi[0]), x);
+    let second = Pair::product(n, R::of(-half_pi[1]));
+    let sum = Pair::sum_of_any(rest, second.high);
+    let low = n.mul_add(R::of(-half_pi[2]), sum.low + second.low);
+    Quadrant {
+        number: shifted.bits(),
+        rest: Pair {
+            high: sum.high,
+            low,
+        },
+    }
+}
+
+/// Takes an angle of 64 bits apart.
 #[inline(always)]
 pub fn quadrant<R: Double>(x: R) -> Quadrant<R> {
-    let shifted = x.mul_add(R::of(std::f64::consts::FRAC_2_PI), R::of(ROUNDING));
-    let n = shifted - R::of(ROUNDING);
-    // Exact, as the difference has no more digits.
-    let rest = n.mul_add(R::of(-HALF_PI[0]), x);
-    let second = Pair::product(n, R::of(-HALF_PI[1]));
-    let sum = Pair::sum_of_any(rest, second.high);
-    let low = n.mul_add(R::of(-HALF_PI[2]), sum.low + second.low);
-    let is_far = !x.abs().at_most(R::of(NEAR));
-    let [shifted, high, low] = R::rarely(is_far, [shifted, sum.high, low], || {
-        let far = far_quadrant(R::select(is_far, x, R::of(2.0 * NEAR)));
+    let is_far = is_far(x, &DOUBLE);
+    let near = near_quadrant(x, &DOUBLE);
+    let usual = [near.number.real(), near.rest.high, near.rest.low];
+    let [number, high, low] = R::rarely(is_far, usual, || {
+        let far = far_quadrant(R::select(is_far, x, R::of(2.0 * DOUBLE.near)));
         [
-            R::select(is_far, far[0], shifted),
-            R::select(is_far, far[1], sum.high),
-            R::select(is_far, far[2], low),
+            R::select(is_far, far[0], usual[0]),
+            R::select(is_far, far[1], usual[1]),
+            R::select(is_far, far[2], usual[2]),
         ]
     });
     Quadrant {
-        number: shifted.bits(),
+        number: number.bits(),
         rest: Pair { high, low },
     }
 }
@@ -84,8 +127,8 @@ fn far_quadrant<R: Double>(x: R) -> [R; 3] {
         low = sum.low + low;
     }
     let half_pi = Pair {
-        high: R::of(HALF_PI[0]),
-        low: R::of(HALF_PI[1]),
+        high: R::of(DOUBLE.half_pi[0]),
+        low: R::of(DOUBLE.half_pi[1]),
     };
     let rest = Pair { high, low }.normal().times_pair(half_pi);
     [shifted, rest.high, rest.low]

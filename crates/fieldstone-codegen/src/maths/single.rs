@@ -1,7 +1,7 @@
 //! Functions of 32 bits that are computed with 64 and rounded.
 
 use super::number::{Double, Single};
-use super::{cube_root, error_function, gamma, hyperbolic, inverse, logarithm, trigonometric};
+use super::{cube_root, error_function, gamma, hyperbolic, inverse, trigonometric};
 
 macro_rules! rounded {
     ($($function:ident = $double:path;)*) => {$(
@@ -14,17 +14,11 @@ macro_rules! rounded {
 }
 
 rounded! {
-    log10 = logarithm::log10;
     cbrt = cube_root::cbrt;
-    sin = trigonometric::sin;
-    cos = trigonometric::cos;
     tan = trigonometric::tan;
     asin = inverse::asin;
     acos = inverse::acos;
     atan = inverse::atan;
-    sinh = hyperbolic::sinh;
-    cosh = hyperbolic::cosh;
-    tanh = hyperbolic::tanh;
     asinh = hyperbolic::asinh;
     acosh = hyperbolic::acosh;
     atanh = hyperbolic::atanh;

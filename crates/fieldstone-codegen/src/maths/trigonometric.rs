@@ -1,44 +1,93 @@
 //! `sin`, `cos`, `tan`: the angle less a multiple of half pi, of which sine and cosine are polynomials.
 
-use super::number::{Bits, Double, Real};
+use super::number::{Bits, Double, Real, Single};
 use super::polynomial::{Pair, polynomial};
-use super::reduction::{Quadrant, quadrant};
+use super::reduction::{self, Quadrant, is_far, near_quadrant, quadrant};
 
-/// `(sin(x) - x) / x^3` as polynomial of `x^2`, off by 2^-62 of the sine for `|x| <= pi / 4`.
-const SIN: [f64; 7] = [
-    -0.16666666666666666,
-    0.0083333333333331,
-    -0.00019841269841057137,
-    2.7557319129304664e-06,
-    -2.5052085981238547e-08,
-    1.6056250403956194e-10,
-    -7.484956354804018e-13,
-];
+/// What depends on the type; the polynomials are for `|x| <= pi / 4`.
+struct Constants {
+    /// `(sin(x) - x) / x^3` as polynomial of `x^2`.
+    sin: &'static [f64],
+    /// `(cos(x) - 1 + x^2 / 2) / x^4` as polynomial of `x^2`.
+    cos: &'static [f64],
+    /// Bits of a number, less one.
+    sign: u32,
+}
 
-/// `(cos(x) - 1 + x^2 / 2) / x^4` as polynomial of `x^2`, off by 2^-68 of the cosine for `|x| <= pi / 4`.
-const COS: [f64; 7] = [
-    0.041666666666666664,
-    -0.0013888888888888447,
-    2.4801587301259432e-05,
-    -2.755731910073755e-07,
-    2.0876731788162253e-09,
-    -1.1468014382724675e-11,
-    4.645442442163678e-14,
-];
+/// For 64 bits; the polynomials are off by 2^-62 of the sine and 2^-68 of the cosine.
+const DOUBLE: Constants = Constants {
+    sin: &[
+        -0.16666666666666666,
+        0.0083333333333331,
+        -0.00019841269841057137,
+        2.7557319129304664e-06,
+        -2.5052085981238547e-08,
+        1.6056250403956194e-10,
+        -7.484956354804018e-13,
+    ],
+    cos: &[
+        0.041666666666666664,
+        -0.0013888888888888447,
+        2.4801587301259432e-05,
+        -2.755731910073755e-07,
+        2.0876731788162253e-09,
+        -1.1468014382724675e-11,
+        4.645442442163678e-14,
+    ],
+    sign: 63,
+};
 
-/// `sin(x)`.
+/// For 32 bits; the polynomials are off by 2^-32 of the sine and 2^-36 of the cosine.
+const SINGLE: Constants = Constants {
+    sin: &[
+        -0.1666666716337204,
+        0.008333371952176094,
+        -0.00019849911041092128,
+        2.800544962155982e-06,
+    ],
+    cos: &[
+        0.0416666679084301,
+        -0.0013888971880078316,
+        2.4818826204864308e-05,
+        -2.8574555699378834e-07,
+    ],
+    sign: 31,
+};
+
+/// `sin(x)` in 64 bits.
 #[inline(always)]
 pub fn sin<R: Double>(x: R) -> R {
-    let Quadrant { number, rest } = quadrant(x);
-    let value = sine_of_quadrant(number, rest);
+    let value = sine_of_quadrant(quadrant(x), 0, &DOUBLE);
     R::select(x.equals(R::of(0.0)), x, value)
 }
 
-/// `cos(x)`.
+/// `cos(x)` in 64 bits.
 #[inline(always)]
 pub fn cos<R: Double>(x: R) -> R {
-    let Quadrant { number, rest } = quadrant(x);
-    sine_of_quadrant(number + R::Bits::of(1), rest)
+    sine_of_quadrant(quadrant(x), 1, &DOUBLE)
+}
+
+/// `sin(x)` in 32 bits.
+#[inline(always)]
+pub fn sin_single<R: Single>(x: R) -> R {
+    let value = sine_of_quadrant(near_quadrant(x, &reduction::SINGLE), 0, &SINGLE);
+    let value = R::select(x.equals(R::of(0.0)), x, value);
+    let is_far = is_far(x, &reduction::SINGLE);
+    let [value] = R::rarely(is_far, [value], || {
+        [R::select(is_far, sin(x.widen()).narrow(), value)]
+    });
+    value
+}
+
+/// `cos(x)` in 32 bits.
+#[inline(always)]
+pub fn cos_single<R: Single>(x: R) -> R {
+    let value = sine_of_quadrant(near_quadrant(x, &reduction::SINGLE), 1, &SINGLE);
+    let is_far = is_far(x, &reduction::SINGLE);
+    let [value] = R::rarely(is_far, [value], || {
+        [R::select(is_far, cos(x.widen()).narrow(), value)]
+    });
+    value
 }
 
 /// `tan(x)`.
@@ -53,14 +102,16 @@ pub fn tan<R: Double>(x: R) -> R {
     R::select(x.equals(R::of(0.0)), x, value.high + value.low)
 }
 
-/// The sine of a number of right angles and a rest.
+/// The sine of an angle and some more right angles.
 #[inline(always)]
-fn sine_of_quadrant<R: Double>(number: R::Bits, rest: Pair<R>) -> R {
-    let (sine, cosine) = (sine_of(rest), cosine_of(rest));
+fn sine_of_quadrant<R: Real>(angle: Quadrant<R>, more: u64, constants: &Constants) -> R {
+    let number = angle.number + R::Bits::of(more);
+    let sine = sine_by(angle.rest, constants.sin);
+    let cosine = cosine_by(angle.rest, constants.cos);
     let value = Pair::select(is_odd(number), cosine, sine);
     let value = value.high + value.low;
     // The second bit from below becomes the sign.
-    let sign = (number & R::Bits::of(2)).up(62);
+    let sign = (number & R::Bits::of(2)).up(constants.sign - 1);
     (value.bits() ^ sign).real()
 }
 
@@ -69,25 +120,35 @@ fn is_odd<R: Bits>(number: R) -> R::Mask {
     (number & R::of(1)).equals(R::of(1))
 }
 
-/// For at most an eighth of a turn; the second part is small, but not as small as it can be.
+/// For at most an eighth of a turn, in 64 bits; the second part is small, but not as small as it can be.
 #[inline(always)]
 pub fn sine_of<R: Real>(x: Pair<R>) -> Pair<R> {
+    sine_by(x, DOUBLE.sin)
+}
+
+/// For at most an eighth of a turn, in 64 bits.
+#[inline(always)]
+pub fn cosine_of<R: Real>(x: Pair<R>) -> Pair<R> {
+    cosine_by(x, DOUBLE.cos)
+}
+
+#[inline(always)]
+fn sine_by<R: Real>(x: Pair<R>, coefficients: &[f64]) -> Pair<R> {
     let square = x.high * x.high;
     let slope = square.mul_add(R::of(-0.5), R::of(1.0));
-    let beyond = x.high * square * polynomial(square, &SIN);
+    let beyond = x.high * square * polynomial(square, coefficients);
     Pair {
         high: x.high,
         low: x.low.mul_add(slope, beyond),
     }
 }
 
-/// For at most an eighth of a turn.
 #[inline(always)]
-pub fn cosine_of<R: Real>(x: Pair<R>) -> Pair<R> {
+fn cosine_by<R: Real>(x: Pair<R>, coefficients: &[f64]) -> Pair<R> {
     let square = x.high * x.high;
     let half = square * R::of(0.5);
     let one_less = Pair::sum(R::of(1.0), -half);
-    let beyond = square * square * polynomial(square, &COS);
+    let beyond = square * square * polynomial(square, coefficients);
     let beyond = (-x.high).mul_add(x.low, beyond);
     Pair {
         high: one_less.high,
