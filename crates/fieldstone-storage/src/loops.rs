@@ -3,8 +3,8 @@
 use crate::PerAxis;
 use std::cmp::Reverse;
 
-/// Runs of more bytes than this are never taken as elements.
-const LONGEST_ELEMENT: usize = 512;
+/// Runs of so many bytes are copied as fast one by one.
+const LONG_RUN: usize = 256;
 
 /// One loop: how often, and how far each turn goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl Nest {
         {
             let bytes = inner.size * self.itemsize;
             let ordered = outer.is_sorted_by_key(|axis| Reverse(axis.source.unsigned_abs()));
-            if matches!(bytes, 2 | 4 | 8 | 16) || bytes <= LONGEST_ELEMENT && !ordered {
+            if matches!(bytes, 2 | 4 | 8 | 16) || bytes < LONG_RUN && !ordered {
                 self.itemsize = bytes;
                 self.loops.pop();
             }
