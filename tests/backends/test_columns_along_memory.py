@@ -59,3 +59,47 @@ def test_levels_that_are_read_before_they_are_written_have_their_old_values(back
     gtscript.stencil(backend, levels_ahead)(inp, below, out)
     np.testing.assert_array_equal(out, expected)
     np.testing.assert_array_equal(below, inp)
+
+
+def there_and_back(rate: Field["T"], level: Field["T"], flux: Field["T"]):
+    with computation(FORWARD):
+        with interval(0, 1):
+            carried = rate + rate[0, 0, 1]
+            flux = carried
+        with interval(1, -1):
+            carried = carried[0, 0, -1] - rate[1, 0, 0] * rate[0, 0, 1]
+            flux = carried + level[0, 0, 1]
+        with interval(-1, None):
+            carried = carried[0, 0, -1] - rate
+            flux = carried
+    with computation(BACKWARD):
+        with interval(-1, None):
+            level = level + carried
+        with interval(0, -1):
+            level = carried - level[0, 0, 1] * rate[0, 1, 0]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=str)
+@pytest.mark.parametrize("columns", [15, 16, 17])
+@pytest.mark.parametrize("levels", [15, 16, 17, 31, 32, 33, 40])
+def test_groups_of_levels_and_what_is_left_of_them(backend, dtype, columns, levels):
+    rng = np.random.default_rng(3)
+    rate, level, flux = rng.random((3, 4, columns + 1, levels)).astype(dtype)
+    rate -= dtype(0.5)
+    here, east, north = rate[:-1, :-1], rate[1:, :-1], rate[:-1, 1:]
+    down, up = flux.copy(), level.copy()
+    carried = np.empty_like(here)
+    carried[..., 0] = here[..., 0] + here[..., 1]
+    for k in range(1, levels - 1):
+        carried[..., k] = carried[..., k - 1] - east[..., k] * here[..., k + 1]
+    carried[..., -1] = carried[..., -2] - here[..., -1]
+    down[:-1, :-1] = carried
+    down[:-1, :-1, 1:-1] += level[:-1, :-1, 2:]
+    inside = up[:-1, :-1]
+    inside[..., -1] += carried[..., -1]
+    for k in reversed(range(levels - 1)):
+        inside[..., k] = carried[..., k] - inside[..., k + 1] * north[..., k]
+    solve = gtscript.stencil(backend, there_and_back, dtypes={"T": dtype})
+    solve(rate, level, flux, origin=(0, 0, 0), domain=(3, columns, levels))
+    np.testing.assert_array_equal(flux, down)
+    np.testing.assert_array_equal(level, up)

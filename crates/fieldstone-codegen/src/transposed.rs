@@ -34,6 +34,81 @@ pub struct Transposed {
     pub store: Option<Extent>,
 }
 
+/// When levels of an array are transposed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// All of them, before the sweeps or behind them.
+    Apart,
+    /// Some at a time, when a sweep comes to them or is done with them.
+    Sweep {
+        /// Which of the nest.
+        number: usize,
+        /// Whether it needs the next ones as well.
+        ahead: bool,
+    },
+}
+
+impl Transposed {
+    /// When it is transposed before it is needed, so many levels at a time.
+    pub fn loading(&self, nest: &ColumnNest, levels: usize) -> Moment {
+        let first = (nest.sweeps.iter()).position(|sweep| !self.offsets(nest, sweep).is_empty());
+        let Some(number) = first.filter(|number| self.is_within(&nest.sweeps[*number])) else {
+            return Moment::Apart;
+        };
+        let sweep = &nest.sweeps[number];
+        let towards = |offset: i32| match sweep.order {
+            Order::Forward | Order::Parallel => offset,
+            Order::Backward => -offset,
+        };
+        let furthest = self.offsets(nest, sweep).into_iter().map(towards).max();
+        match furthest.unwrap_or(0) {
+            furthest if furthest > levels as i32 => Moment::Apart,
+            furthest => Moment::Sweep {
+                number,
+                ahead: furthest > 0,
+            },
+        }
+    }
+
+    /// When it is transposed back.
+    pub fn storing(&self, nest: &ColumnNest) -> Moment {
+        let written = |sweep: &Sweep| {
+            let stages = sweep.sections.iter().flat_map(|(_, stages)| stages);
+            let mut accesses = stages.flat_map(|stage| stage.statements.iter().map(Accesses::of));
+            accesses.any(|accesses| accesses.written().any(|target| target == self.target))
+        };
+        let last = nest.sweeps.iter().rposition(written);
+        match last.filter(|number| self.is_within(&nest.sweeps[*number])) {
+            Some(number) => Moment::Sweep {
+                number,
+                ahead: false,
+            },
+            None => Moment::Apart,
+        }
+    }
+
+    /// Whether a sweep visits every level and accesses no others.
+    fn is_within(&self, sweep: &Sweep) -> bool {
+        let whole = cover(sweep.sections.iter().map(|(interval, _)| *interval));
+        whole && self.levels.0 <= 0 && self.levels.1 <= 0
+    }
+
+    /// The offsets along K at which a sweep accesses it.
+    fn offsets(&self, nest: &ColumnNest, sweep: &Sweep) -> Vec<i32> {
+        let mut found = Vec::new();
+        let stages = sweep.sections.iter().flat_map(|(_, stages)| stages);
+        for accesses in stages.flat_map(|stage| stage.statements.iter().map(Accesses::of)) {
+            let writes = accesses.written().map(|target| (target, Offset::ZERO));
+            let all = accesses.reads.iter().copied().chain(writes);
+            let own = |(target, offset): &(Target, Offset)| {
+                (*target, offset.along(nest.outer())) == (self.target, self.outer)
+            };
+            found.extend(all.filter(own).map(|(_, offset)| offset.along(Axis::K)));
+        }
+        found
+    }
+}
+
 /// The arrays to transpose for a nest: those that `along_levels` says lie along K.
 pub fn of(
     program: &Program,

@@ -1,21 +1,23 @@
 //! The loops of a nest of columns: blocks of columns, the sweeps over each, and the stages of each level.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use fieldstone_stencil::carried::cover;
-use fieldstone_stencil::ir::Order;
+use fieldstone_stencil::ir::{Order, Target, TempId};
 use fieldstone_stencil::schedule::{ColumnNest, Stage, Sweep};
-use fieldstone_stencil::{Area, Axis, Extent};
+use fieldstone_stencil::visit::Accesses;
+use fieldstone_stencil::{Area, Axis, Extent, Offset};
 
-use crate::tile::{Block, LINE};
-use crate::transposed::Transposed;
+use crate::tile::Block;
+use crate::transposed::{Moment, Transposed};
 
 use super::builder::Builder;
 use super::entry::{Context, Entry};
 use super::place::{self, Row};
 use super::range::{clip_area, clip_levels, in_area, tile_range};
-use super::row;
+use super::row::{self, Known};
 use super::transposition::{Plane, Squares, Way};
+use super::types::Lanes;
 
 pub(super) fn columns(
     name: &str,
@@ -57,7 +59,7 @@ pub(super) fn columns(
 }
 
 /// The transpositions of a nest.
-fn squares(context: &Context<'_>) -> HashSet<Squares> {
+fn squares(context: &Context<'_>) -> Vec<Squares> {
     let scratch = context.scratch;
     let ways = |array: &Transposed| {
         let load = array.load.then_some(Way::In);
@@ -65,11 +67,75 @@ fn squares(context: &Context<'_>) -> HashSet<Squares> {
         load.into_iter().chain(store)
     };
     let arrays = scratch.transposed.iter().map(|(array, _)| array);
-    let squares = arrays
-        .flat_map(|array| ways(array).map(|way| Squares::new(way, array.dtype, scratch.square)));
+    let squares = arrays.flat_map(|array| ways(array).map(|way| squares_of(context, way, array)));
     let mut seen = HashSet::new();
     let squares = squares.filter(|squares| seen.insert(*squares));
     squares.collect()
+}
+
+fn squares_of(context: &Context<'_>, way: Way, array: &Transposed) -> Squares {
+    Squares {
+        way,
+        size: array.dtype.size(),
+        side: context.scratch.square,
+        pitch: context.scratch.level_bytes,
+    }
+}
+
+/// How a statement uses a temporary.
+#[derive(Clone, Copy, PartialEq)]
+enum Use {
+    Read(Offset),
+    Write,
+    /// At levels that are computed.
+    Afar,
+}
+
+/// What moves while a sweep runs.
+fn of_sweep<'a>(moves: &'a [Move<'a>], sweep: usize) -> Moves<'a> {
+    let mut found = Moves::default();
+    for each in moves {
+        match (each.moment, each.way) {
+            (Moment::Sweep { number, ahead }, Way::In) if number == sweep => {
+                found.loads.push((each, ahead));
+            }
+            (Moment::Sweep { number, .. }, Way::Out) if number == sweep => found.stores.push(each),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// About how long a level of a sweep takes, in accesses; nothing for one that does not visit every level.
+fn weight(sweep: &Sweep) -> usize {
+    if !cover(sweep.sections.iter().map(|(interval, _)| *interval)) {
+        return 0;
+    }
+    let accesses = |stages: &Vec<Stage>| {
+        let statements = stages.iter().flat_map(|stage| &stage.statements);
+        let all = statements.map(Accesses::of);
+        all.map(|accesses| accesses.reads.len() + accesses.writes.len())
+            .sum::<usize>()
+    };
+    let computed = (sweep.sections.iter())
+        .map(|(_, stages)| accesses(stages))
+        .max();
+    LATENCY + computed.unwrap_or(0)
+}
+
+/// What a level waits for the one before, in accesses.
+const LATENCY: usize = 8;
+
+/// The level that is the `count`th of a section.
+fn level(b: &mut Builder, order: Order, levels: &(String, String), count: &str) -> String {
+    match order {
+        Order::Backward => {
+            let last = b.add(&levels.1, -1);
+            let first = b.sub(&last, count);
+            b.add(&first, levels.0.as_str())
+        }
+        Order::Forward | Order::Parallel => count.to_string(),
+    }
 }
 
 /// The next block's columns of an array, which are to be in a cache when their turn comes.
@@ -95,59 +161,345 @@ struct ColumnBlock<'a> {
     columns: (String, String),
 }
 
+/// What moves between arrays and scratch while a sweep runs.
+#[derive(Default)]
+struct Moves<'a> {
+    /// Whether the next levels are moved, or these.
+    loads: Vec<(&'a Move<'a>, bool)>,
+    stores: Vec<&'a Move<'a>>,
+    next: &'a [Ahead],
+    /// Whether the block has all its columns.
+    full: bool,
+}
+
+/// The columns of an array, on their way.
+struct Move<'a> {
+    way: Way,
+    array: &'a Transposed,
+    plane: Plane,
+    moment: Moment,
+    /// First level that is accessed and one past the last.
+    levels: (String, String),
+}
+
 impl ColumnBlock<'_> {
     fn compute(&self, b: &mut Builder, next: &[Ahead]) {
-        let transposed = &self.context.scratch.transposed;
-        for (array, block) in transposed.iter().filter(|(array, _)| array.load) {
-            self.load(b, array, *block);
+        let moves = self.moves(b);
+        let apart = |way: Way| {
+            let apart = move |each: &&Move<'_>| each.way == way && each.moment == Moment::Apart;
+            moves.iter().filter(apart)
+        };
+        for each in apart(Way::In) {
+            self.transpose(b, each.way, each.array, &each.plane);
         }
         if self.context.scratch.slim {
             let count = b.sub(&self.columns.1, &self.columns.0);
-            let side = self.context.scratch.square;
-            let full = b.value(format_args!("icmp eq i64 {count}, {side}"));
+            let columns = self.context.scratch.vector.unwrap_or_default();
+            let full = b.value(format_args!("icmp eq i64 {count}, {columns}"));
             let part = b.value(format_args!("xor i1 {full}, true"));
-            b.when(&full, |b| self.sweeps(b, true, next));
-            b.when(&part, |b| self.sweeps(b, false, next));
+            b.when(&full, |b| self.sweeps(b, true, &moves, next));
+            b.when(&part, |b| self.sweeps(b, false, &moves, next));
         } else {
-            self.sweeps(b, false, next);
+            self.sweeps(b, false, &moves, next);
         }
-        for (array, block) in transposed {
+        for each in apart(Way::Out) {
+            self.transpose(b, each.way, each.array, &each.plane);
+        }
+    }
+
+    fn moves(&self, b: &mut Builder) -> Vec<Move<'_>> {
+        let scratch = self.context.scratch;
+        let mut moves = Vec::new();
+        for (array, block) in &scratch.transposed {
+            let mut add = |way, levels: (i32, i32), plane, moment: Moment| {
+                let first = b.add(&self.entry.first_level, -levels.0);
+                let last = b.add(&self.entry.domain[2], levels.1);
+                moves.push(Move {
+                    way,
+                    array,
+                    plane: self.plane(b, array, *block, plane, levels),
+                    moment: if scratch.slim { moment } else { Moment::Apart },
+                    levels: (first, last),
+                });
+            };
+            if array.load {
+                let plane = (array.extent, array.across);
+                let moment = array.loading(self.nest, scratch.square);
+                add(Way::In, array.levels, plane, moment);
+            }
+            // Results lie in the domain; levels that are never accessed were not loaded and need not exist.
             if let Some(extent) = array.store {
-                self.store(b, array, extent, *block);
+                let levels = (array.levels.0.min(0), array.levels.1.min(0));
+                let moment = array.storing(self.nest);
+                add(Way::Out, levels, (extent, (0, 0)), moment);
             }
         }
+        moves
     }
 
     /// All sweeps, of blocks that have as many columns as blocks have or of any others.
-    fn sweeps(&self, b: &mut Builder, full: bool, next: &[Ahead]) {
+    fn sweeps(&self, b: &mut Builder, full: bool, moves: &[Move<'_>], next: &[Ahead]) {
+        let sweeps = self.nest.sweeps.iter().enumerate();
+        let mut all: Vec<Moves<'_>> = sweeps.map(|(number, _)| of_sweep(moves, number)).collect();
         // Lines that are asked for all at once would wait for each other, so every sweep asks for its share.
-        let whole = |sweep: &Sweep| cover(sweep.sections.iter().map(|(interval, _)| *interval));
-        let count = self.nest.sweeps.iter().filter(|sweep| whole(sweep)).count();
-        let mut shares = next.chunks(next.len().div_ceil(count.max(1)).max(1));
-        for sweep in &self.nest.sweeps {
-            let share = whole(sweep).then(|| shares.next()).flatten();
-            self.sweep(b, sweep, full, share.unwrap_or_default());
+        let weights: Vec<usize> = self.nest.sweeps.iter().map(weight).collect();
+        let total = weights.iter().sum::<usize>().max(1);
+        let mut so_far = 0;
+        for (moves, weight) in all.iter_mut().zip(weights) {
+            let [first, end] =
+                [so_far, so_far + weight].map(|part| (part * next.len() + total / 2) / total);
+            moves.next = &next[first..end];
+            moves.full = full;
+            so_far += weight;
+        }
+        for (sweep, moves) in self.nest.sweeps.iter().zip(&all) {
+            self.sweep(b, sweep, full, moves);
         }
     }
 
-    fn sweep(&self, b: &mut Builder, sweep: &Sweep, full: bool, next: &[Ahead]) {
+    fn sweep(&self, b: &mut Builder, sweep: &Sweep, full: bool, moves: &Moves<'_>) {
+        let first = match sweep.order {
+            Order::Backward => b.add(&self.entry.domain[2], -1),
+            Order::Forward | Order::Parallel => self.entry.first_level.clone(),
+        };
+        let first = self.group(b, &first);
+        for (load, _) in moves.loads.iter().filter(|(_, ahead)| *ahead) {
+            self.transpose_group(b, load, &first, full);
+        }
         for (interval, stages) in &sweep.sections {
             let levels = clip_levels(self.entry, b, *interval, self.entry.levels.clone());
+            if full {
+                let any = b.value(format_args!("icmp slt i64 {}, {}", levels.0, levels.1));
+                b.when(&any, |b| {
+                    self.full_section(b, sweep.order, stages, &levels, moves);
+                });
+                continue;
+            }
             b.for_loop(&levels.0, &levels.1, "1", |b, count| {
-                let level = match sweep.order {
-                    Order::Backward => {
-                        let last = b.add(&levels.1, -1);
-                        let first = b.sub(&last, count);
-                        b.add(&first, levels.0.as_str())
-                    }
-                    Order::Forward | Order::Parallel => count.to_string(),
-                };
-                self.fetch(b, next, &level);
+                let level = level(b, sweep.order, &levels, count);
+                self.begin(b, sweep.order, &level, moves);
                 for stage in stages {
-                    self.stage(b, stage, &level, full);
+                    self.stage(b, stage, &level);
                 }
+                self.end(b, sweep.order, &level, moves);
             });
         }
+    }
+
+    /// The first level of the group that a level belongs to; groups are transposed at a time.
+    fn group(&self, b: &mut Builder, level: &str) -> String {
+        b.value(format_args!(
+            "and i64 {level}, -{}",
+            self.context.scratch.square
+        ))
+    }
+
+    /// Whether a level is the lowest of its group, or the highest.
+    fn is_border(&self, b: &mut Builder, level: &str, lowest: bool) -> String {
+        let side = self.context.scratch.square;
+        let place = b.value(format_args!("and i64 {level}, {}", side - 1));
+        if lowest {
+            return b.value(format_args!("icmp eq i64 {place}, 0"));
+        }
+        let highest = b.value(format_args!("icmp eq i64 {place}, {}", side - 1));
+        let last = b.add(&self.entry.domain[2], -1);
+        let last = b.value(format_args!("icmp eq i64 {level}, {last}"));
+        b.value(format_args!("or i1 {highest}, {last}"))
+    }
+
+    /// What is to be done before a level is computed.
+    fn begin(&self, b: &mut Builder, order: Order, level: &str, moves: &Moves<'_>) {
+        if moves.loads.is_empty() && moves.next.is_empty() {
+            return;
+        }
+        let upwards = order != Order::Backward;
+        let border = self.is_border(b, level, upwards);
+        b.when(&border, |b| {
+            let group = self.group(b, level);
+            let side = self.context.scratch.square as i64;
+            let ahead = b.add(&group, if upwards { side } else { -side });
+            for (load, is_ahead) in &moves.loads {
+                let group = if *is_ahead { &ahead } else { &group };
+                self.transpose_group(b, load, group, moves.full);
+            }
+            self.fetch(b, moves.next, &group);
+        });
+    }
+
+    /// What is to be done behind a level.
+    fn end(&self, b: &mut Builder, order: Order, level: &str, moves: &Moves<'_>) {
+        if moves.stores.is_empty() {
+            return;
+        }
+        let border = self.is_border(b, level, order == Order::Backward);
+        b.when(&border, |b| {
+            let group = self.group(b, level);
+            for store in &moves.stores {
+                self.transpose_group(b, store, &group, moves.full);
+            }
+        });
+    }
+
+    /// Transposes the levels of a group, where there are any.
+    fn transpose_group(&self, b: &mut Builder, each: &Move<'_>, group: &str, full: bool) {
+        let scratch = self.context.scratch;
+        let end = b.add(group, scratch.square);
+        let mut first = b.max(group, &each.levels.0);
+        let end = b.min(&end, &each.levels.1);
+        let any = b.value(format_args!("icmp slt i64 {first}, {end}"));
+        b.when(&any, |b| {
+            if each.way == Way::In && each.array.store.is_none() {
+                // A whole square is faster than what is left of one, even if some levels are there already.
+                let whole = b.add(&each.levels.1, -(scratch.square as i64));
+                let whole = b.max(&whole, &each.levels.0);
+                first = b.min(&first, &whole);
+            }
+            let skip = b.sub(&first, &each.levels.0);
+            let [bytes, rows] =
+                [each.array.dtype.size(), scratch.level_bytes].map(|step| b.mul(&skip, step));
+            let plane = Plane {
+                array: b.offset(&each.plane.array, bytes),
+                scratch: b.offset(&each.plane.scratch, rows),
+                levels: b.sub(&end, &first),
+                ..each.plane.clone()
+            };
+            let extent = match each.way {
+                Way::In => each.array.extent,
+                Way::Out => each.array.store.unwrap_or_default(),
+            };
+            if !full || extent != self.nest.extent || each.array.across != (0, 0) {
+                return self.transpose(b, each.way, each.array, &plane);
+            }
+            let side = scratch.square;
+            let whole = b.value(format_args!("icmp eq i64 {}, {side}", plane.levels));
+            let rest = b.value(format_args!("xor i1 {whole}, true"));
+            b.when(&whole, |b| {
+                let squares = squares_of(self.context, each.way, each.array);
+                squares.call_whole(self.name, b, &plane, scratch.vector.unwrap_or(side));
+            });
+            b.when(&rest, |b| self.transpose(b, each.way, each.array, &plane));
+        });
+    }
+
+    /// The levels of a section, at least one, of a block that has all its columns. What one level takes from the one before is
+    /// kept in registers.
+    fn full_section(
+        &self,
+        b: &mut Builder,
+        order: Order,
+        stages: &[Stage],
+        levels: &(String, String),
+        moves: &Moves<'_>,
+    ) {
+        let columns = self.context.scratch.vector.unwrap_or_default();
+        let carried = self.carried(order, stages);
+        let mut values = vec![(String::from("i64"), levels.0.clone())];
+        let mut keys = Vec::new();
+        for (target, offset, lanes) in &carried {
+            let first = level(b, order, levels, &levels.0);
+            let row = self.row(&first);
+            for number in 0..columns / lanes.width {
+                let first = b.add(&self.columns.0, number * lanes.width);
+                let (context, key) = (self.context, (*target, *offset));
+                let value = row::value(context, self.entry, b, &row, key, &first, *lanes);
+                values.push((lanes.value(place::dtype(context, *target)), value));
+                keys.push((number, key));
+            }
+        }
+        let (name, names) = b.begin_repeat(&values);
+        let more = b.value(format_args!("icmp slt i64 {}, {}", names[0], levels.1));
+        b.repeat_while(&name, &more);
+        let level = level(b, order, levels, &names[0]);
+        self.begin(b, order, &level, moves);
+        let mut known: HashMap<Lanes, Vec<Known>> = HashMap::new();
+        for stage in stages {
+            if !self.is_everywhere(stage) {
+                self.stage(b, stage, &level);
+                continue;
+            }
+            let lanes = row::lanes(self.context, stage, columns);
+            let known = known.entry(lanes).or_insert_with(|| {
+                let mut known = vec![Known::new(); columns / lanes.width];
+                for ((number, key), name) in keys.iter().zip(&names[1..]) {
+                    if carried.contains(&(key.0, key.1, lanes)) {
+                        known[*number].insert(*key, name.clone());
+                    }
+                }
+                known
+            });
+            let (row, first) = (self.row(&level), &self.columns.0);
+            row::vectors(
+                self.context,
+                self.entry,
+                b,
+                stage,
+                &row,
+                (first, lanes),
+                known,
+            );
+        }
+        self.end(b, order, &level, moves);
+        values[0].1 = b.add(&names[0], 1);
+        for ((number, (target, offset)), value) in keys.iter().zip(&mut values[1..]) {
+            let all = carried
+                .iter()
+                .find(|all| (all.0, all.1) == (*target, *offset));
+            let known = all.and_then(|all| known[&all.2][*number].get(&(*target, Offset::ZERO)));
+            value
+                .1
+                .clone_from(known.expect("what is carried is written at every level"));
+        }
+        b.end_repeat(&name, &values);
+    }
+
+    /// Temporaries that a level writes and reads as the level before it has left them, the offset of that one, and lanes of all
+    /// stages that access them.
+    fn carried(&self, order: Order, stages: &[Stage]) -> Vec<(Target, Offset, Lanes)> {
+        let before = match order {
+            Order::Forward => -1,
+            Order::Backward => 1,
+            Order::Parallel => return Vec::new(),
+        };
+        let before = Offset([0, 0, before]);
+        let columns = self.context.scratch.vector.unwrap_or_default();
+        let mut uses: BTreeMap<TempId, Vec<(&Stage, Use)>> = BTreeMap::new();
+        let mut note = |stage, target: Target, how| {
+            if let Target::Temp(id) = target {
+                uses.entry(id).or_default().push((stage, how));
+            }
+        };
+        for stage in stages {
+            for accesses in stage.statements.iter().map(Accesses::of) {
+                for (target, offset) in accesses.reads {
+                    note(stage, target, Use::Read(offset));
+                }
+                for (target, _) in accesses.writes {
+                    note(stage, target, Use::Write);
+                }
+                for target in accesses.afar {
+                    note(stage, target, Use::Afar);
+                }
+            }
+        }
+        let in_scratch = |id: &TempId| self.context.scratch.places.contains_key(id);
+        let carried = uses.into_iter().filter_map(|(id, uses)| {
+            let any = |how: Use| uses.iter().any(|(_, this)| *this == how);
+            let lanes = row::lanes(self.context, uses[0].0, columns);
+            let alike = |stage| {
+                self.is_everywhere(stage) && row::lanes(self.context, stage, columns) == lanes
+            };
+            let all = uses
+                .iter()
+                .all(|(stage, how)| alike(stage) && *how != Use::Afar);
+            let carried = all && in_scratch(&id) && any(Use::Read(before)) && any(Use::Write);
+            carried.then_some((Target::Temp(id), before, lanes))
+        });
+        carried.collect()
+    }
+
+    /// Whether a stage is computed for every column of a block that has all its columns.
+    fn is_everywhere(&self, stage: &Stage) -> bool {
+        stage.extent == self.nest.extent && stage.area == Area::FULL
     }
 
     /// The columns of the block that begins at a row and a column.
@@ -172,35 +524,32 @@ impl ColumnBlock<'_> {
         ahead.collect()
     }
 
-    /// Fetches the lines of the next block's columns that begin at a level.
-    fn fetch(&self, b: &mut Builder, next: &[Ahead], level: &str) {
-        let sizes: BTreeSet<usize> = next.iter().map(|ahead| ahead.size).collect();
-        for size in sizes {
-            let in_line = b.value(format_args!("and i64 {level}, {}", LINE / size - 1));
-            let first = b.value(format_args!("icmp eq i64 {in_line}, 0"));
-            b.when(&first, |b| {
-                let columns = self.context.scratch.square.to_string();
-                let bytes = b.mul(level, size);
-                b.for_loop("0", &columns, "1", |b, column| {
-                    for ahead in next.iter().filter(|ahead| ahead.size == size) {
-                        let skip = b.mul(column, &ahead.stride);
-                        let address = b.offset(&ahead.first, skip);
-                        let address = b.offset(&address, &bytes);
-                        let write = if ahead.written { "1" } else { "0" };
-                        let how = [
-                            ("ptr", address.as_str()),
-                            ("i32", write),
-                            ("i32", "3"),
-                            ("i32", "1"),
-                        ];
-                        b.call_void("llvm.prefetch.p0", &how);
-                    }
-                });
-            });
+    /// Fetches the lines of the next block's columns in which a group of levels begins.
+    fn fetch(&self, b: &mut Builder, next: &[Ahead], group: &str) {
+        if next.is_empty() {
+            return;
         }
+        let columns = self.context.scratch.vector.unwrap_or_default();
+        b.for_loop("0", &columns.to_string(), "1", |b, column| {
+            for ahead in next {
+                let skip = b.mul(column, &ahead.stride);
+                let address = b.offset(&ahead.first, skip);
+                let bytes = b.mul(group, ahead.size);
+                let address = b.offset(&address, &bytes);
+                let write = if ahead.written { "1" } else { "0" };
+                let how = [
+                    ("ptr", address.as_str()),
+                    ("i32", write),
+                    ("i32", "3"),
+                    ("i32", "1"),
+                ];
+                b.call_void("llvm.prefetch.p0", &how);
+            }
+        });
     }
 
-    fn stage(&self, b: &mut Builder, stage: &Stage, level: &str, full: bool) {
+    /// A level of the block.
+    fn row(&self, level: &str) -> Row {
         let (vector, outer) = (self.nest.vector.index(), self.nest.outer().index());
         let mut row = Row {
             vector: self.nest.vector,
@@ -210,12 +559,11 @@ impl ColumnBlock<'_> {
         row.index[outer] = self.row.clone();
         row.index[2] = level.to_string();
         row.tile[vector] = self.columns.0.clone();
-        let everywhere = stage.extent == self.nest.extent && stage.area == Area::FULL;
-        if full && everywhere {
-            let columns = self.context.scratch.square;
-            let range = (self.columns.0.as_str(), self.columns.1.as_str());
-            return row::vectors(self.context, self.entry, b, stage, &row, range, columns);
-        }
+        row
+    }
+
+    fn stage(&self, b: &mut Builder, stage: &Stage, level: &str) {
+        let row = self.row(level);
         let range = self.clip(b, stage.extent);
         let mut range = clip_area(self.entry, b, stage.area, self.nest.vector, range);
         if let Some(inside) = in_area(self.entry, b, stage.area, self.nest.outer(), &self.row) {
@@ -260,22 +608,8 @@ impl ColumnBlock<'_> {
         range
     }
 
-    /// Transposes the block's columns of an array into scratch memory.
-    fn load(&self, b: &mut Builder, array: &Transposed, block: Block) {
-        let plane = self.plane(b, array, block, array.extent, array.across, array.levels);
-        self.transpose(b, Way::In, array, &plane);
-    }
-
-    /// Transposes results back. Those lie in the domain; levels that are never accessed were not loaded and need not exist.
-    fn store(&self, b: &mut Builder, array: &Transposed, extent: Extent, block: Block) {
-        let levels = (array.levels.0.min(0), array.levels.1.min(0));
-        let plane = self.plane(b, array, block, extent, (0, 0), levels);
-        self.transpose(b, Way::Out, array, &plane);
-    }
-
     fn transpose(&self, b: &mut Builder, way: Way, array: &Transposed, plane: &Plane) {
-        let squares = Squares::new(way, array.dtype, self.context.scratch.square);
-        squares.call(self.name, b, plane);
+        squares_of(self.context, way, array).call(self.name, b, plane);
     }
 
     fn plane(
@@ -283,8 +617,7 @@ impl ColumnBlock<'_> {
         b: &mut Builder,
         array: &Transposed,
         block: Block,
-        extent: Extent,
-        across: (i32, i32),
+        (extent, across): (Extent, (i32, i32)),
         levels: (i32, i32),
     ) -> Plane {
         let (vector, outer) = (self.nest.vector, self.nest.outer());
@@ -314,7 +647,6 @@ impl ColumnBlock<'_> {
             array: outside,
             stride: memory.strides[vector.index()].clone(),
             scratch: b.offset(&inside, bytes),
-            pitch: self.context.scratch.level_bytes.to_string(),
             columns: b.value(format_args!("select i1 {none}, i64 0, i64 {wider}")),
             levels: b.sub(&last_level, &first_level),
         }

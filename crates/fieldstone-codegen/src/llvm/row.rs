@@ -99,40 +99,89 @@ pub(super) fn stage(
     });
 }
 
-/// Computes a stage for the points `range.0..range.1` of a row, which are as many as `points`, a multiple of a vector.
+/// What is known of targets at offsets.
+pub(super) type Known = HashMap<(Target, Offset), String>;
+
+/// Computes a stage for as many points of a row as a few vectors have, from `first` on. What is known of each vector is added to.
 pub(super) fn vectors(
     context: &Context<'_>,
     entry: &Entry,
     b: &mut Builder,
     stage: &Stage,
     row: &Row,
-    range: (&str, &str),
-    points: usize,
+    (first, lanes): (&str, Lanes),
+    known: &mut [Known],
 ) {
-    let width = register_width(context, stage).min(points);
     let preheader = preheader(context, entry, b, stage, row);
     let through = level::written_through(&stage.statements);
-    let compute = |b: &mut Builder, first: &str| {
-        Body {
+    for (number, known) in known.iter_mut().enumerate() {
+        let first = b.add(first, number * lanes.width);
+        let mut body = Body {
             context,
             entry,
             b,
-            lanes: Lanes { width },
+            lanes,
             row,
             preheader: &preheader,
             through: &through,
-            first,
+            first: &first,
             mask: None,
             guard: None,
             stream: false,
-            values: HashMap::new(),
+            values: known.clone(),
             changed: Vec::new(),
+        };
+        body.stage(stage);
+        let values = std::mem::take(&mut body.values);
+        let written = stage.statements.iter().map(Accesses::of);
+        for target in written.flat_map(|accesses| accesses.written().collect::<Vec<_>>()) {
+            let key = (target, Offset::ZERO);
+            match values.get(&key).filter(|_| !through.contains(&target)) {
+                Some(value) => known.insert(key, value.clone()),
+                None => known.remove(&key),
+            };
         }
-        .stage(stage);
+    }
+}
+
+/// The value of a target at a vector of points.
+pub(super) fn value(
+    context: &Context<'_>,
+    entry: &Entry,
+    b: &mut Builder,
+    row: &Row,
+    (target, offset): (Target, Offset),
+    first: &str,
+    lanes: Lanes,
+) -> String {
+    let pointer = place::row_pointer(context, entry, b, row, target, offset);
+    let preheader = Preheader {
+        pointers: HashMap::from([((target, offset), pointer)]),
+        levels: HashMap::new(),
+        uniforms: HashMap::new(),
     };
-    match width == points {
-        true => compute(b, range.0),
-        false => b.for_loop(range.0, range.1, &width.to_string(), compute),
+    let mut body = Body {
+        context,
+        entry,
+        b,
+        lanes,
+        row,
+        preheader: &preheader,
+        through: &HashSet::new(),
+        first,
+        mask: None,
+        guard: None,
+        stream: false,
+        values: HashMap::new(),
+        changed: Vec::new(),
+    };
+    body.read(target, offset)
+}
+
+/// Lanes in which a stage is computed for so many points, which are a multiple of them.
+pub(super) fn lanes(context: &Context<'_>, stage: &Stage, points: usize) -> Lanes {
+    Lanes {
+        width: register_width(context, stage).min(points),
     }
 }
 
@@ -306,8 +355,7 @@ pub(super) struct Body<'a, 'b> {
     pub(super) guard: Option<String>,
     /// Whether to store past the caches what may be.
     stream: bool,
-    /// What is known of targets at offsets.
-    values: HashMap<(Target, Offset), String>,
+    values: Known,
     /// Targets whose value must be stored, with the offset at which.
     changed: Vec<(Target, Offset)>,
 }
@@ -322,7 +370,7 @@ impl Body<'_, '_> {
     }
 
     /// The statements of a stage, and stores of what they write.
-    fn stage(mut self, stage: &Stage) {
+    fn stage(&mut self, stage: &Stage) {
         for statement in &stage.statements {
             match &statement.kind {
                 // The loops around are cut to the area of the stage.

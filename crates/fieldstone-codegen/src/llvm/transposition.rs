@@ -3,8 +3,6 @@
 //! They go square by square: as many columns as levels, each row of a square one vector. Blocks of 128 bits, for which
 //! shuffles are cheapest, are transposed in themselves first and then among each other.
 
-use fieldstone_stencil::DType;
-
 use super::builder::Builder;
 use super::memory::splat;
 use super::types::Lanes;
@@ -29,32 +27,22 @@ pub(super) struct Squares {
     pub size: usize,
     /// Columns and levels of a square.
     pub side: usize,
+    /// Bytes from one level to the next in scratch.
+    pub pitch: usize,
 }
 
-/// What is transposed: the first element in the array and bytes from one column to the next, the first one in scratch and bytes
-/// from one level to the next, and how many there are of both.
+/// What is transposed: the first element in the array and bytes from one column to the next, the first one in scratch, and how
+/// many columns and levels there are.
+#[derive(Clone)]
 pub(super) struct Plane {
     pub array: String,
     pub stride: String,
     pub scratch: String,
-    pub pitch: String,
     pub columns: String,
     pub levels: String,
 }
 
-const PARAMETERS: &str =
-    "ptr noalias %array, i64 %stride, ptr noalias %scratch, i64 %pitch, i64 %columns, i64 %levels";
-
 impl Squares {
-    /// Of elements of a type.
-    pub fn new(way: Way, dtype: DType, side: usize) -> Squares {
-        Squares {
-            way,
-            size: dtype.size(),
-            side,
-        }
-    }
-
     /// The name of the function of a kernel.
     fn name(self, kernel: &str) -> String {
         let way = match self.way {
@@ -70,24 +58,50 @@ impl Squares {
             array,
             stride,
             scratch,
-            pitch,
             columns,
             levels,
         } = plane;
         b.effect(format_args!(
-            "call void @{}(ptr {array}, i64 {stride}, ptr {scratch}, i64 {pitch}, i64 {columns}, i64 {levels})",
+            "call void @{}(ptr {array}, i64 {stride}, ptr {scratch}, i64 {columns}, i64 {levels})",
             self.name(kernel)
         ));
     }
 
-    /// Adds the function to those of a kernel.
+    /// Calls the function for squares that are there as a whole, side by side as many as hold so many columns.
+    pub fn call_whole(self, kernel: &str, b: &mut Builder, plane: &Plane, columns: usize) {
+        let Plane {
+            array,
+            stride,
+            scratch,
+            ..
+        } = plane;
+        for first in (0..columns).step_by(self.side) {
+            let bytes = b.mul(stride, first);
+            let array = b.offset(array, if first == 0 { "0" } else { &bytes });
+            let scratch = b.offset(scratch, first * self.size);
+            b.effect(format_args!(
+                "call void @{}_whole(ptr {array}, i64 {stride}, ptr {scratch})",
+                self.name(kernel)
+            ));
+        }
+    }
+
+    /// Adds the functions to those of a kernel.
     pub fn define(self, kernel: &str, b: &mut Builder) {
-        let mut inner = Builder::new();
-        self.body(&mut inner);
-        inner.effect("ret void");
         let name = self.name(kernel);
-        let head = format!("define internal void @{name}({PARAMETERS}) noinline #0");
-        b.function(&head, inner);
+        let mut add = |name: &str, more: &str, body: &dyn Fn(&mut Builder)| {
+            let mut inner = Builder::new();
+            body(&mut inner);
+            inner.effect("ret void");
+            let head = format!(
+                "define internal void @{name}(ptr noalias %array, i64 %stride, ptr noalias %scratch{more}) noinline #0"
+            );
+            b.function(&head, inner);
+        };
+        add(&name, ", i64 %columns, i64 %levels", &|b| self.body(b));
+        add(&format!("{name}_whole"), "", &|b| {
+            self.square(b, "%array", "%scratch", "0", None);
+        });
     }
 
     fn body(self, b: &mut Builder) {
@@ -119,7 +133,7 @@ impl Squares {
     fn square(self, b: &mut Builder, array: &str, scratch: &str, level: &str, rest: Option<&Rest>) {
         let bytes = b.mul(level, self.size);
         let array = b.offset(array, bytes);
-        let bytes = b.mul(level, "%pitch");
+        let bytes = b.mul(level, self.pitch);
         let scratch = b.offset(scratch, bytes);
         let along = |b: &mut Builder, first: &str, step: &str| -> Vec<String> {
             let mut address = first.to_owned();
@@ -131,7 +145,7 @@ impl Squares {
             all
         };
         let columns = along(b, &array, "%stride");
-        let levels = along(b, &scratch, "%pitch");
+        let levels = along(b, &scratch, &self.pitch.to_string());
         // Columns and levels that are not there are neither read from the array nor written to it. In scratch there is room for
         // levels, but next to a row may lie what other columns need.
         let level_masks = rest.map(|rest| {

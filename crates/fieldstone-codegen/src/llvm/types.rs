@@ -3,7 +3,7 @@
 use fieldstone_stencil::DType;
 
 /// A vector of `width` lanes, or a scalar where `width` is 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Lanes {
     pub width: usize,
 }
