@@ -81,8 +81,9 @@ impl Function {
     }
 }
 
-/// How many functions a module gets inlined: their instructions, times the calls of each.
-const INLINED: usize = 4000;
+/// Instructions that a module may get by having a function inlined wherever it is called. Of long functions a call takes no
+/// longer, and each repetition would take LLVM milliseconds.
+const INLINED: usize = 1500;
 
 /// Adds the definitions of the functions that a module needs.
 pub(super) fn define(module: &mut String, needs: &mut Needs) {
