@@ -126,10 +126,15 @@ pub fn sine_of<R: Real>(x: Pair<R>) -> Pair<R> {
     sine_by(x, DOUBLE.sin)
 }
 
-/// For at most an eighth of a turn, in 64 bits.
+/// For at most an eighth of a turn, in 64 bits; also where the digits count that the square of the angle loses.
 #[inline(always)]
 pub fn cosine_of<R: Real>(x: Pair<R>) -> Pair<R> {
-    cosine_by(x, DOUBLE.cos)
+    let cosine = cosine_by(x, DOUBLE.cos);
+    let lost = Pair::product(x.high, x.high).low;
+    Pair {
+        high: cosine.high,
+        low: lost.mul_add(R::of(-0.5), cosine.low),
+    }
 }
 
 #[inline(always)]
