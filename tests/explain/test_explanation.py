@@ -220,7 +220,7 @@ def test_layouts_and_domains_of_arguments() -> None:
 
 def test_few_tiles_and_functions_are_hinted_at() -> None:
     hints = {hint.kind: hint.text for hint in stencil(definitions.mixed).explain(domain=(8, 4, 2), threads=64).hints}
-    assert hints["threads"] == "nest 0 has 2 tiles for 64 threads: the domain is too small for all of them"
+    assert hints["threads"] == "nest 0 has 8 tiles for 64 threads: the domain is too small for all of them"
     assert hints["functions"].startswith("1 call per point")
     assert hints["conversions"].startswith("2 conversions per point")
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use fieldstone_stencil::ir::{Stencil, Target, TempId};
-use fieldstone_stencil::schedule::{ColumnNest, Placement, RowNest, Schedule};
+use fieldstone_stencil::schedule::{self, ColumnNest, Placement, RowNest, Schedule};
 use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Axis, DType, Extent};
 
@@ -13,8 +13,18 @@ use crate::transposed::Transposed;
 /// Bytes that one vector register or cache line holds at most; rows of scratch start at multiples of it.
 pub const LINE: usize = 64;
 
+/// Vectors at each end of a row of scratch that a loop may touch beside the points of a tile: that of which one point is
+/// needed, those that stages are ahead, and those on either side that are read.
+const ROOM: usize = 3 + schedule::MOST_AHEAD;
+
 /// Scratch of a tile of rows should leave room for the rows of fields in a first-level cache of 32 KiB.
 const RING_BUDGET: usize = 20 * 1024;
+
+/// Scratch of a tile of blocks of rows, whose rows are short, should stay within a third of a second-level cache of 1 MiB.
+const BLOCK_BUDGET: usize = 336 * 1024;
+
+/// Rows along the block axis where stages reach along it: as many as fit.
+const BLOCK_ROWS: &[usize] = &[32, 16, 8];
 
 /// Scratch of a tile of rows whose size was chosen is not larger than this.
 const MOST_RINGS: usize = 4 << 20;
@@ -47,6 +57,8 @@ pub struct Scratch {
     pub slim: bool,
     /// Largest tile along the vector axis, a multiple of [`LINE`] elements; `None` without scratch.
     pub vector: Option<usize>,
+    /// Whether a nest of rows reads other rows along the block axis than the one it computes.
+    pub reads_blocks: bool,
     /// Largest tile along the block axis; `None` without scratch.
     pub block: Option<usize>,
     /// Largest tile along the sliding axis, where that was chosen.
@@ -104,6 +116,7 @@ impl Scratch {
         choices: &Choices,
     ) -> Scratch {
         let chosen = Scratch {
+            reads_blocks: reads_along(nest, nest.roles.block),
             vector: choices.tile(nest.roles.vector).map(whole_lines),
             block: choices.tile(nest.roles.block),
             slide: choices.tile(nest.roles.slide),
@@ -124,17 +137,29 @@ impl Scratch {
             let along = |(_, _, _, extent): &(_, _, _, Extent)| extent.along(axis);
             rings.iter().any(|ring| along(ring) != (0, 0))
         };
-        let usual = if reaches(nest.roles.block) { 8 } else { 1 };
+        let (blocks, budget) = match reaches(nest.roles.block) {
+            true => (BLOCK_ROWS, BLOCK_BUDGET),
+            false => ([1].as_slice(), RING_BUDGET),
+        };
+        let small = |rows: &usize| rings_of(&rings, nest, 2 * LINE, *rows).bytes <= budget;
+        let usual = || {
+            blocks
+                .iter()
+                .copied()
+                .find(small)
+                .unwrap_or(blocks[blocks.len() - 1])
+        };
         let least = rings_of(&rings, nest, LINE, 1).bytes;
         let block = chosen
             .block
-            .unwrap_or(usual)
+            .unwrap_or_else(usual)
             .min((MOST_RINGS / least).max(1));
         let plan = |vector: usize| rings_of(&rings, nest, vector, block);
-        let fits = |vector: &usize| plan(*vector).bytes <= RING_BUDGET;
+        let fits = |vector: &usize| plan(*vector).bytes <= budget;
         let model = || [512, 256, 128].into_iter().find(fits).unwrap_or(LINE);
         Scratch {
             slide: chosen.slide,
+            reads_blocks: chosen.reads_blocks,
             ..plan(chosen.vector.map_or_else(model, |vector| {
                 vector.min(LINE * (MOST_RINGS / plan(LINE).bytes).max(1))
             }))
@@ -310,11 +335,20 @@ fn rings_of(
         block: Some(block),
         ..Scratch::default()
     };
+    // All stages of a loop run along the same points, whichever are stored.
+    let reaches = nest.stages.iter().map(|stage| {
+        let beyond = stage.extent.beyond(nest.extent);
+        beyond.along(nest.roles.vector)
+    });
+    let around = reaches.fold((0, 0), |all, (before, after)| {
+        (all.0.max(before), all.1.max(after))
+    });
     for (id, dtype, rows, extent) in rings {
         let size = dtype.size();
         let (before, after) = extent.along(nest.roles.vector);
-        let pad = (before.max(0) as usize * size).next_multiple_of(LINE);
-        let row = (pad + (vector + after.max(0) as usize) * size).next_multiple_of(LINE);
+        let around = (around.0.max(before) as usize, around.1.max(after) as usize);
+        let pad = (around.0 * size).next_multiple_of(LINE) + ROOM * LINE;
+        let row = (pad + (vector + around.1) * size).next_multiple_of(LINE) + ROOM * LINE;
         let (block_before, block_after) = extent.along(nest.roles.block);
         let blocks = block + block_before.max(0) as usize + block_after.max(0) as usize;
         let place = Place::Ring {
@@ -361,10 +395,15 @@ impl Tiles {
         if let Some(cap) = scratch.vector {
             size[roles.vector.index()] = even(points[roles.vector.index()], cap);
         }
-        size[roles.block.index()] = scratch.block.unwrap_or(1);
+        // Rows along K are short, and follow each other in memory along the block axis.
+        let usual = match roles.vector {
+            Axis::K => SHORT_ROWS,
+            Axis::I | Axis::J => 1,
+        };
+        size[roles.block.index()] = scratch.block.unwrap_or(usual);
         let others = Tiles::new(points, size).total();
         let slide = points[roles.slide.index()];
-        let chunks = if scratch.places.is_empty() {
+        let chunks = if scratch.places.is_empty() && scratch.reads_blocks {
             slide.div_ceil(ROWS_PER_CHUNK)
         } else {
             // Rows at the edge of a chunk are computed twice, so only as many chunks as the threads need.
@@ -395,8 +434,22 @@ impl Tiles {
     }
 }
 
+/// Whether a nest reads anything at an offset along an axis.
+fn reads_along(nest: &RowNest, axis: Axis) -> bool {
+    let statements = nest.stages.iter().flat_map(|stage| &stage.statements);
+    let mut found = false;
+    for statement in statements {
+        let reads = Accesses::of(statement).reads;
+        found |= reads.iter().any(|(_, offset)| offset.along(axis) != 0);
+    }
+    found
+}
+
 /// Rows of a tile without scratch: enough to amortise the tile, few enough to keep its planes in a cache.
 const ROWS_PER_CHUNK: usize = 32;
+
+/// Short rows of a tile without scratch along the block axis: some planes of them fit a second-level cache.
+const SHORT_ROWS: usize = 128;
 
 /// Tiles for each thread, so that threads finish together.
 const TILES_PER_THREAD: usize = 4;

@@ -37,8 +37,12 @@ impl Words {
     /// Address of the word to which a kernel writes the number of a failure, counted from one.
     pub const FAILURE: usize = 13;
     const FIELDS: usize = 14;
-    /// Words of a field: address of the first point of the domain, strides along I, J, K.
-    const FIELD: usize = 4;
+    /// Words of a field: address of the first point of the domain, strides along I, J, K, and these two.
+    const FIELD: usize = 6;
+    /// Among the words of a field, the bytes from the first point of the domain to the element at the lowest address.
+    pub const FIRST_ELEMENT: usize = 4;
+    /// The same to the element at the highest address.
+    pub const LAST_ELEMENT: usize = 5;
 
     /// The words of a scheduled stencil.
     pub fn new(stencil: &Stencil, schedule: &Schedule) -> Words {

@@ -336,8 +336,10 @@ impl Arithmetic<'_> {
     /// Calls a function of our own on every lane.
     fn each_lane(&mut self, name: &str, dtype: DType, arguments: &[&str]) -> String {
         let (element, kind) = (types::register(dtype), self.lanes.value(dtype));
+        let argument = types::argument(dtype);
         if self.lanes.width == 1 {
-            let arguments: Vec<(&str, &str)> = arguments.iter().map(|a| (element, *a)).collect();
+            let arguments = arguments.iter().map(|a| (argument.as_str(), *a));
+            let arguments: Vec<(&str, &str)> = arguments.collect();
             return self.b.call(element, name, &arguments);
         }
         let mut result = String::from("poison");
@@ -349,7 +351,8 @@ impl Arithmetic<'_> {
                         .value(format_args!("extractelement {kind} {a}, i64 {lane}"))
                 })
                 .collect();
-            let scalars: Vec<(&str, &str)> = lanes.iter().map(|a| (element, a.as_str())).collect();
+            let scalars = lanes.iter().map(|a| (argument.as_str(), a.as_str()));
+            let scalars: Vec<(&str, &str)> = scalars.collect();
             let value = self.b.call(element, name, &scalars);
             result = self.b.value(format_args!(
                 "insertelement {kind} {result}, {element} {value}, i64 {lane}"

@@ -221,6 +221,82 @@ impl Builder {
         chosen.collect()
     }
 
+    /// Begins `if (condition) {…} else {…}`; returns its name.
+    pub fn begin_when(&mut self, condition: &str) -> String {
+        let name = self.fresh("when.");
+        self.effect(format_args!(
+            "br i1 {condition}, label %{name}.then, label %{name}.else"
+        ));
+        self.start(format!("{name}.then"));
+        name
+    }
+
+    /// What follows is the other branch.
+    pub fn otherwise(&mut self, name: &str) {
+        self.effect(format_args!("br label %{name}.end"));
+        self.start(format!("{name}.else"));
+    }
+
+    /// Ends both branches.
+    pub fn end_when(&mut self, name: &str) {
+        self.effect(format_args!("br label %{name}.end"));
+        self.start(format!("{name}.end"));
+    }
+
+    /// Values where a condition holds, else those of `otherwise`.
+    pub fn choose(
+        &mut self,
+        condition: &str,
+        kinds: &[&str],
+        values: Vec<String>,
+        otherwise: impl FnOnce(&mut Builder) -> Vec<String>,
+    ) -> Vec<String> {
+        let name = self.fresh("when.");
+        let before = self.block.clone();
+        self.effect(format_args!(
+            "br i1 {condition}, label %{name}.end, label %{name}.else"
+        ));
+        self.start(format!("{name}.else"));
+        let others = otherwise(self);
+        let behind = self.block.clone();
+        self.effect(format_args!("br label %{name}.end"));
+        self.start(format!("{name}.end"));
+        let both = values.into_iter().zip(others);
+        let both = kinds.iter().zip(both);
+        both.map(|(kind, (value, other))| {
+            self.value(format_args!(
+                "phi {kind} [ {value}, %{before} ], [ {other}, %{behind} ]"
+            ))
+        })
+        .collect()
+    }
+
+    /// Values of `body` where a condition holds, else zeros.
+    pub fn when_else_zero(
+        &mut self,
+        condition: &str,
+        kinds: &[String],
+        body: impl FnOnce(&mut Builder) -> Vec<String>,
+    ) -> Vec<String> {
+        let name = self.fresh("when.");
+        let before = self.block.clone();
+        self.effect(format_args!(
+            "br i1 {condition}, label %{name}.then, label %{name}.end"
+        ));
+        self.start(format!("{name}.then"));
+        let values = body(self);
+        let then = self.block.clone();
+        self.effect(format_args!("br label %{name}.end"));
+        self.start(format!("{name}.end"));
+        let both = kinds.iter().zip(values);
+        both.map(|(kind, value)| {
+            self.value(format_args!(
+                "phi {kind} [ {value}, %{then} ], [ zeroinitializer, %{before} ]"
+            ))
+        })
+        .collect()
+    }
+
     /// `a + b`, folded where one is the literal 0.
     pub fn add(&mut self, a: &str, b: impl Display) -> String {
         match (a, b.to_string()) {
@@ -251,6 +327,20 @@ impl Builder {
     /// The larger of two.
     pub fn max(&mut self, a: &str, b: &str) -> String {
         self.call("i64", "llvm.smax.i64", &[("i64", a), ("i64", b)])
+    }
+
+    /// The smallest of several; zero of none.
+    pub fn smallest(&mut self, values: &[String]) -> String {
+        let mut values = values.iter().cloned();
+        let first = values.next().unwrap_or_else(|| String::from("0"));
+        values.fold(first, |a, b| self.min(&a, &b))
+    }
+
+    /// The largest of several; zero of none.
+    pub fn largest(&mut self, values: &[String]) -> String {
+        let mut values = values.iter().cloned();
+        let first = values.next().unwrap_or_else(|| String::from("0"));
+        values.fold(first, |a, b| self.max(&a, &b))
     }
 
     /// The address `bytes` behind `pointer`.

@@ -62,6 +62,9 @@ pub(super) struct Entry {
 pub(super) struct Array {
     pub pointer: String,
     pub strides: [String; 3],
+    /// Addresses of the first and the last element.
+    pub first: String,
+    pub last: String,
     /// Of the data dimensions.
     pub data: Vec<String>,
 }
@@ -113,7 +116,13 @@ pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) ->
             let address = word(b, first);
             let data = context.program.stencil.data_dims(target).len();
             let strides = words.data(target);
+            let end = |b: &mut Builder, bytes| {
+                let bytes = word(b, first + bytes);
+                b.add(&address, bytes)
+            };
             let array = Array {
+                first: end(b, Words::FIRST_ELEMENT),
+                last: end(b, Words::LAST_ELEMENT),
                 pointer: b.value(format_args!("inttoptr i64 {address} to ptr")),
                 strides: three(b, first + 1),
                 data: (strides..strides + data).map(|n| word(b, n)).collect(),

@@ -1,8 +1,10 @@
 //! Vectors from memory and to it: addresses, loads and stores, gathers and scatters.
 
-use fieldstone_stencil::DType;
+use fieldstone_stencil::ir::Target;
+use fieldstone_stencil::{Axis, DType};
 
 use super::builder::Builder;
+use super::entry::Entry;
 use super::row::Body;
 use super::types::{self, Lanes};
 
@@ -45,11 +47,82 @@ pub(super) fn lane_indices(b: &mut Builder, lanes: Lanes, first: &str) -> String
     b.value(format_args!("add {kind} {firsts}, <{}>", steps.join(", ")))
 }
 
+/// The points at which a stage stores, and whether a vector is all inside.
+#[derive(Clone, Copy)]
+pub(super) struct Edge<'a> {
+    pub whole: &'a str,
+    pub start: &'a str,
+    pub end: &'a str,
+}
+
+/// Whether any lane from index `first` on is in a range.
+pub(super) fn any_inside(
+    b: &mut Builder,
+    lanes: Lanes,
+    first: &str,
+    start: &str,
+    end: &str,
+) -> String {
+    let behind = b.add(first, lanes.width);
+    let begun = b.value(format_args!("icmp slt i64 {start}, {behind}"));
+    let goes_on = b.value(format_args!("icmp slt i64 {first}, {end}"));
+    b.value(format_args!("and i1 {begun}, {goes_on}"))
+}
+
+/// Fetches what lies some rows along an axis behind an address into the caches, to be read or to be written.
+pub(super) fn fetch(
+    b: &mut Builder,
+    entry: &Entry,
+    target: Target,
+    address: &str,
+    (axis, rows): (Axis, i64),
+    write: bool,
+) {
+    let bytes = b.mul(&entry.arrays[&target].strides[axis.index()], rows);
+    let address = b.offset(address, bytes);
+    let arguments = [
+        ("ptr", address.as_str()),
+        ("i32", if write { "1" } else { "0" }),
+        ("i32", "3"),
+        ("i32", "1"),
+    ];
+    b.call_void("llvm.prefetch.p0", &arguments);
+}
+
+/// Which lanes from index `first` on are in a range; at most 32 lanes.
+pub(super) fn lane_mask(
+    b: &mut Builder,
+    lanes: Lanes,
+    first: &str,
+    start: &str,
+    end: &str,
+) -> String {
+    let width = lanes.width.to_string();
+    let bit = |b: &mut Builder, index: &str, least: &str| {
+        let lane = b.sub(index, first);
+        let lane = b.min(&lane, &width);
+        let lane = b.max(&lane, least);
+        let bit = b.value(format_args!("shl i64 1, {lane}"));
+        (lane, bit)
+    };
+    let (lane, below) = bit(b, start, "0");
+    let (_, behind) = bit(b, end, &lane);
+    let bits = b.sub(&behind, &below);
+    let bits = b.value(format_args!("trunc i64 {bits} to i{width}"));
+    let mask = lanes.of("i1");
+    b.value(format_args!("bitcast i{width} {bits} to {mask}"))
+}
+
+/// Address of the point with index `first` of a contiguous row.
+pub(super) fn block_address(b: &mut Builder, row: &str, size: usize, first: &str) -> String {
+    let bytes = b.mul(first, size);
+    b.offset(row, bytes)
+}
+
 impl Body<'_, '_> {
     /// Address of the first lane, `ahead` points further along a contiguous row.
     pub(super) fn address(&mut self, row: &str, size: usize, ahead: i32) -> String {
-        let bytes = self.b.mul(self.first, size);
-        let address = self.b.offset(row, bytes);
+        let address = block_address(self.b, row, size, self.first);
         self.b.offset(&address, i64::from(ahead) * size as i64)
     }
 
@@ -156,6 +229,14 @@ impl Body<'_, '_> {
             (&masks, &mask),
         ];
         self.b.call_void(&function, &arguments);
+    }
+
+    /// As [`Body::store`], volatile: LLVM makes one store of this and the one past the caches in another branch otherwise.
+    pub(super) fn store_apart(&mut self, dtype: DType, value: &str, address: &str) {
+        let (kind, align) = (self.lanes.memory(dtype), dtype.size());
+        self.b.effect(format_args!(
+            "store volatile {kind} {value}, ptr {address}, align {align}"
+        ));
     }
 
     pub(super) fn store_past_caches(&mut self, dtype: DType, value: &str, address: &str) {

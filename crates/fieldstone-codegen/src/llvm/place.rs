@@ -63,7 +63,7 @@ pub(super) fn row_pointer(
         let number = id.0 as usize;
         match context.schedule.temporaries[number] {
             Placement::Array { .. } => {}
-            Placement::Register | Placement::Unused => {
+            Placement::Register | Placement::Carried { .. } | Placement::Unused => {
                 return RowPointer {
                     pointer: String::new(),
                     spacing: Spacing::Register,
@@ -199,6 +199,11 @@ fn scratch_pointer(
             let first = b.mul(&ring, blocks);
             let in_block = b.sub(&row.index[block], &row.tile[block]);
             let in_block = b.add(&in_block, before as i64 + i64::from(offset.0[block]));
+            // A stage whose rows have not begun yet uses the first one.
+            let in_block = match roles.block {
+                Axis::K => in_block,
+                Axis::I | Axis::J => b.max(&in_block, "0"),
+            };
             let line = b.add(&first, in_block);
             let bytes = b.mul(&line, row_bytes);
             (b.add(&bytes, start), pad)

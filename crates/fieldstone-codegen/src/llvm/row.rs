@@ -17,7 +17,7 @@ use super::arithmetic::Arithmetic;
 use super::builder::Builder;
 use super::entry::{Context, Entry};
 use super::level;
-use super::memory::{lane_indices, load_scalar, splat};
+use super::memory::{Edge, any_inside, fetch, lane_indices, lane_mask, load_scalar, splat};
 use super::place::{self, Row, RowPointer, Spacing};
 use super::range::{bound, in_area};
 use super::types::{self, Lanes};
@@ -42,29 +42,17 @@ pub(super) fn stage(
     range: &(String, String),
 ) {
     let width = width(context, stage, row.vector);
-    let preheader = preheader(context, entry, b, stage, row);
-    let through = level::written_through(&stage.statements);
+    let preheader = preheader(context, entry, b, stage, row, true);
     let length = b.sub(&range.1, &range.0);
     let length = b.max(&length, "0");
     let whole = b.value(format_args!("and i64 {length}, -{width}"));
     let main_end = b.add(&range.0, &whole);
     let body = |b: &mut Builder, lanes: Lanes, first: &str, mask: Option<String>, stream: bool| {
-        Body {
-            context,
-            entry,
-            b,
-            lanes,
-            row,
-            preheader: &preheader,
-            through: &through,
-            first,
-            mask,
-            guard: None,
-            stream,
-            values: HashMap::new(),
-            changed: Vec::new(),
+        let mut body = Body::new((context, entry, b), lanes, (row, &preheader), first, mask);
+        if stream {
+            body.streaming = Streaming::Always;
         }
-        .stage(stage);
+        body.stage(stage);
     };
     let main_loop = |b: &mut Builder, stream: bool| {
         b.for_loop(&range.0, &main_end, &width.to_string(), |b, first| {
@@ -112,25 +100,12 @@ pub(super) fn vectors(
     (first, lanes): (&str, Lanes),
     known: &mut [Known],
 ) {
-    let preheader = preheader(context, entry, b, stage, row);
+    let preheader = preheader(context, entry, b, stage, row, true);
     let through = level::written_through(&stage.statements);
     for (number, known) in known.iter_mut().enumerate() {
         let first = b.add(first, number * lanes.width);
-        let mut body = Body {
-            context,
-            entry,
-            b,
-            lanes,
-            row,
-            preheader: &preheader,
-            through: &through,
-            first: &first,
-            mask: None,
-            guard: None,
-            stream: false,
-            values: known.clone(),
-            changed: Vec::new(),
-        };
+        let mut body = Body::new((context, entry, b), lanes, (row, &preheader), &first, None);
+        body.values = known.clone();
         body.stage(stage);
         let values = std::mem::take(&mut body.values);
         let written = stage.statements.iter().map(Accesses::of);
@@ -160,22 +135,7 @@ pub(super) fn value(
         levels: HashMap::new(),
         uniforms: HashMap::new(),
     };
-    let mut body = Body {
-        context,
-        entry,
-        b,
-        lanes,
-        row,
-        preheader: &preheader,
-        through: &HashSet::new(),
-        first,
-        mask: None,
-        guard: None,
-        stream: false,
-        values: HashMap::new(),
-        changed: Vec::new(),
-    };
-    body.read(target, offset)
+    Body::new((context, entry, b), lanes, (row, &preheader), first, None).read(target, offset)
 }
 
 /// Lanes in which a stage is computed for so many points, which are a multiple of them.
@@ -275,18 +235,22 @@ fn visit<'s>(
     });
 }
 
-fn across(offset: Offset, vector: Axis) -> Offset {
+/// An offset without its part along a row.
+pub(super) fn across(offset: Offset, vector: Axis) -> Offset {
     let mut across = offset;
     across.0[vector.index()] = 0;
     across
 }
 
-fn preheader(
+/// Addresses of what a stage accesses in a row. What is the same for all points is loaded on request; otherwise where it is
+/// used.
+pub(super) fn preheader(
     context: &Context<'_>,
     entry: &Entry,
     b: &mut Builder,
     stage: &Stage,
     row: &Row,
+    load_uniforms: bool,
 ) -> Preheader {
     let mut needed = Vec::new();
     for statement in &stage.statements {
@@ -323,7 +287,7 @@ fn preheader(
             continue;
         }
         let pointer = place::row_pointer(context, entry, b, row, key.0, key.1);
-        if pointer.spacing == Spacing::Uniform && is_number(context, key.0) {
+        if load_uniforms && pointer.spacing == Spacing::Uniform && is_number(context, key.0) {
             let value = load_scalar(b, place::dtype(context, key.0), &pointer.pointer);
             preheader.uniforms.insert(key, value);
         }
@@ -337,6 +301,29 @@ fn is_number(context: &Context<'_>, target: Target) -> bool {
     context.program.stencil.data_dims(target).is_empty()
 }
 
+impl Preheader {
+    pub(super) fn pointer(&self, target: Target, across: Offset) -> RowPointer {
+        self.pointers[&(target, across)].clone()
+    }
+}
+
+/// Neighbouring vectors of a row that are in registers.
+pub(super) struct Blocks {
+    /// How many vectors the first is ahead of the one that is computed.
+    pub ahead: i64,
+    /// Each one behind the one before it.
+    pub vectors: Vec<String>,
+}
+
+/// Which results are stored past the caches, of those that may be.
+#[derive(Clone, Copy)]
+pub(super) enum Streaming<'a> {
+    Never,
+    Always,
+    /// All, where a condition holds.
+    Where(&'a str),
+}
+
 /// The statements of a stage on one vector of points.
 pub(super) struct Body<'a, 'b> {
     pub(super) context: &'a Context<'a>,
@@ -346,31 +333,58 @@ pub(super) struct Body<'a, 'b> {
     pub(super) row: &'a Row,
     pub(super) preheader: &'a Preheader,
     /// Targets that are read from and written to memory at once.
-    through: &'a HashSet<Target>,
+    through: HashSet<Target>,
     /// Index of the first lane along the row.
     pub(super) first: &'a str,
     /// Lanes inside the row, `None` where all are.
     pub(super) mask: Option<String>,
     /// Lanes at which the value counts that is computed, `None` where all do.
     pub(super) guard: Option<String>,
-    /// Whether to store past the caches what may be.
-    stream: bool,
+    pub(super) streaming: Streaming<'a>,
+    /// Where to store, if the mask does not say it; and what may be stored at all lanes.
+    pub(super) edge: Option<Edge<'a>>,
+    /// The axis along which later rows are, and how many rows ahead results are fetched that do not go past the caches.
+    pub(super) later: Option<(Axis, i64)>,
+    pub(super) loose: HashSet<Target>,
+    /// Rows of which vectors are in registers, by target and offset across the row.
+    pub(super) blocks: HashMap<(Target, Offset), Blocks>,
     values: Known,
     /// Targets whose value must be stored, with the offset at which.
     changed: Vec<(Target, Offset)>,
 }
 
-impl Body<'_, '_> {
-    pub(super) fn arithmetic(&mut self) -> Arithmetic<'_> {
-        Arithmetic {
-            b: self.b,
-            lanes: self.lanes,
-            rest: self.mask.is_some(),
+impl<'a, 'b> Body<'a, 'b> {
+    pub(super) fn new(
+        (context, entry, b): (&'a Context<'a>, &'a Entry, &'b mut Builder),
+        lanes: Lanes,
+        (row, preheader): (&'a Row, &'a Preheader),
+        first: &'a str,
+        mask: Option<String>,
+    ) -> Body<'a, 'b> {
+        Body {
+            context,
+            entry,
+            b,
+            lanes,
+            row,
+            preheader,
+            through: HashSet::new(),
+            first,
+            mask,
+            guard: None,
+            streaming: Streaming::Never,
+            edge: None,
+            later: None,
+            loose: HashSet::new(),
+            blocks: HashMap::new(),
+            values: HashMap::new(),
+            changed: Vec::new(),
         }
     }
 
-    /// The statements of a stage, and stores of what they write.
-    fn stage(&mut self, stage: &Stage) {
+    /// Computes a stage and stores what it changed.
+    pub(super) fn stage(&mut self, stage: &Stage) {
+        self.through = level::written_through(&stage.statements);
         for statement in &stage.statements {
             match &statement.kind {
                 // The loops around are cut to the area of the stage.
@@ -381,6 +395,16 @@ impl Body<'_, '_> {
             }
         }
         self.store_changes();
+    }
+}
+
+impl Body<'_, '_> {
+    pub(super) fn arithmetic(&mut self) -> Arithmetic<'_> {
+        Arithmetic {
+            b: self.b,
+            lanes: self.lanes,
+            rest: self.mask.is_some(),
+        }
     }
 
     fn statements(&mut self, statements: &[Stmt], condition: Option<&str>) {
@@ -686,7 +710,7 @@ impl Body<'_, '_> {
         self.preheader.pointers[&(target, across(offset, self.row.vector))].clone()
     }
 
-    fn read(&mut self, target: Target, offset: Offset) -> String {
+    pub(super) fn read(&mut self, target: Target, offset: Offset) -> String {
         if let Some(value) = self.values.get(&(target, offset))
             && !self.through.contains(&target)
         {
@@ -695,13 +719,24 @@ impl Body<'_, '_> {
         let dtype = place::dtype(self.context, target);
         let pointer = self.pointer(target, offset);
         let ahead = offset.along(self.row.vector);
+        let blocks = (self.blocks).remove(&(target, across(offset, self.row.vector)));
+        if let Some(blocks) = blocks {
+            let value = self.shuffled(&blocks, dtype, i64::from(ahead));
+            self.blocks
+                .insert((target, across(offset, self.row.vector)), blocks);
+            self.values.insert((target, offset), value.clone());
+            return value;
+        }
         let value = match &pointer.spacing {
             // Written nowhere before: a temporary that was not written holds zero.
             Spacing::Register => self.arithmetic().zero(dtype),
             Spacing::Uniform => {
                 let key = (target, across(offset, self.row.vector));
-                let value = &self.preheader.uniforms[&key];
-                splat(self.b, self.lanes, types::register(dtype), value)
+                let value = match self.preheader.uniforms.get(&key) {
+                    Some(value) => value.clone(),
+                    None => load_scalar(self.b, dtype, &pointer.pointer),
+                };
+                splat(self.b, self.lanes, types::register(dtype), &value)
             }
             Spacing::Contiguous => {
                 let address = self.address(&pointer.pointer, dtype.size(), ahead);
@@ -714,6 +749,34 @@ impl Body<'_, '_> {
         };
         self.values.insert((target, offset), value.clone());
         value
+    }
+
+    /// The vector `ahead` points further on, of those in registers.
+    fn shuffled(&mut self, blocks: &Blocks, dtype: DType, ahead: i64) -> String {
+        let width = self.lanes.width as i64;
+        let first = (blocks.ahead - ahead.div_euclid(width)) as usize;
+        let lane = ahead.rem_euclid(width);
+        if lane == 0 {
+            return blocks.vectors[first].clone();
+        }
+        let kind = self.lanes.value(dtype);
+        let lanes: Vec<String> = (lane..lane + width).map(|n| format!("i32 {n}")).collect();
+        let (low, high) = (&blocks.vectors[first], &blocks.vectors[first - 1]);
+        // LLVM has the instruction that shifts two registers as one for integers only.
+        let bits = match dtype {
+            DType::Bool => kind.clone(),
+            _ => self.lanes.of(&format!("i{}", dtype.size() * 8)),
+        };
+        let [low, high] = [low, high].map(|vector| {
+            self.b
+                .value(format_args!("bitcast {kind} {vector} to {bits}"))
+        });
+        let shifted = self.b.value(format_args!(
+            "shufflevector {bits} {low}, {bits} {high}, <{width} x i32> <{}>",
+            lanes.join(", ")
+        ));
+        self.b
+            .value(format_args!("bitcast {bits} {shifted} to {kind}"))
     }
 
     fn store_changes(&mut self) {
@@ -732,17 +795,68 @@ impl Body<'_, '_> {
             Spacing::Contiguous => {
                 let value = self.in_memory(dtype, value);
                 let address = self.address(&pointer.pointer, dtype.size(), 0);
-                if self.stream && self.entry.streamed.contains(&target) {
-                    self.store_past_caches(dtype, &value, &address);
-                } else {
-                    self.store(dtype, &value, &address);
-                }
+                self.store_in_branches(target, |body, past_caches| match past_caches {
+                    Some(true) => body.store_past_caches(dtype, &value, &address),
+                    Some(false) => {
+                        body.store_apart(dtype, &value, &address);
+                        if let Some(later) = body.later {
+                            fetch(body.b, body.entry, target, &address, later, true);
+                        }
+                    }
+                    None => body.store(dtype, &value, &address),
+                });
             }
             Spacing::Strided(stride) => {
                 let value = self.in_memory(dtype, value);
                 let addresses = self.addresses(&pointer.pointer, stride, 0);
-                self.scatter(dtype, &value, &addresses);
+                self.store_in_branches(target, |body, _| body.scatter(dtype, &value, &addresses));
             }
         }
+    }
+
+    /// Stores to a target: whole vectors, past the caches or not, or only the lanes that are asked for. `store` is told whether
+    /// to go past the caches where only the run knows, and both are possible.
+    fn store_in_branches(
+        &mut self,
+        target: Target,
+        mut store: impl FnMut(&mut Self, Option<bool>),
+    ) {
+        let streamed = self.entry.streamed.contains(&target);
+        let streaming = match self.streaming {
+            Streaming::Always if streamed => return store(self, Some(true)),
+            Streaming::Where(condition) if streamed => Some(condition),
+            _ => None,
+        };
+        let edge = self.edge.filter(|_| !self.loose.contains(&target));
+        let whole = |body: &mut Self, store: &mut dyn FnMut(&mut Self, Option<bool>)| {
+            let Some(streaming) = streaming else {
+                return store(body, None);
+            };
+            let name = body.b.begin_when(streaming);
+            store(body, Some(true));
+            body.b.otherwise(&name);
+            store(body, Some(false));
+            body.b.end_when(&name);
+        };
+        let Some(edge) = edge else {
+            return whole(self, &mut store);
+        };
+        let name = self.b.begin_when(edge.whole);
+        whole(self, &mut store);
+        self.b.otherwise(&name);
+        // Stores of no lanes at all take processors surprisingly long.
+        let any = any_inside(self.b, self.lanes, self.first, edge.start, edge.end);
+        let name_of_any = self.b.begin_when(&any);
+        let outer = self.mask.clone();
+        let mask = lane_mask(self.b, self.lanes, self.first, edge.start, edge.end);
+        self.mask = Some(match outer.clone() {
+            Some(outer) => self.arithmetic().and(&outer, &mask),
+            None => mask,
+        });
+        store(self, None);
+        self.mask = outer;
+        self.b.otherwise(&name_of_any);
+        self.b.end_when(&name_of_any);
+        self.b.end_when(&name);
     }
 }

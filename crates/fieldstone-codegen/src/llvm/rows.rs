@@ -1,10 +1,15 @@
 //! The loops of a nest of rows: tiles, the sliding axis inside each, and every stage a few rows ahead of those that read it.
 
-use fieldstone_stencil::schedule::{RowNest, Stage};
+use std::collections::HashSet;
+
+use fieldstone_stencil::ir::Target;
+use fieldstone_stencil::schedule::{Roles, RowNest, Stage};
+use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Area, Axis, Bound, Extent, Level};
 
 use super::builder::Builder;
 use super::entry::{self, Context, Entry};
+use super::fused::{self, Computed, Rows};
 use super::kernel::Loops;
 use super::place::Row;
 use super::range::{clip_area, clip_levels, in_area, tile_range};
@@ -43,16 +48,166 @@ pub(super) fn rows(
                 slides: slides.clone(),
                 most,
             };
+            let shared = shared(nest);
             if nest.stages.len() <= MOST_STAGES {
-                stages(context, entry, b, nest, &nest.stages, &place);
+                loops(context, entry, b, nest, &place, &shared);
                 return;
             }
-            for (number, part) in nest.stages.chunks(STAGES_OF_PART).enumerate() {
+            for (number, part) in parts(nest).iter().enumerate() {
                 let name = format!("{name}_part_{number}");
-                call_part(&name, context, b, nest, part, &place);
+                call_part(&name, context, b, nest, part, &place, &shared);
             }
         });
     });
+}
+
+/// Targets that several stages of a nest write.
+fn shared(nest: &RowNest) -> HashSet<Target> {
+    let (mut written, mut shared) = (HashSet::new(), HashSet::new());
+    for stage in &nest.stages {
+        let accesses = stage.statements.iter().map(Accesses::of);
+        let targets: HashSet<Target> = accesses
+            .flat_map(|accesses| accesses.written().collect::<Vec<_>>())
+            .collect();
+        for target in targets {
+            if !written.insert(target) {
+                shared.insert(target);
+            }
+        }
+    }
+    shared
+}
+
+/// A nest in parts of few stages.
+fn parts(nest: &RowNest) -> Vec<RowNest> {
+    let mut parts: Vec<RowNest> = Vec::new();
+    for (row_loop, stages) in nest.loops() {
+        match parts.last_mut() {
+            Some(part) if part.stages.len() + stages.len() <= STAGES_OF_PART => {
+                part.stages.extend_from_slice(stages);
+                part.loops.push(row_loop);
+            }
+            _ => parts.push(RowNest {
+                stages: stages.to_vec(),
+                loops: vec![row_loop],
+                ..*nest
+            }),
+        }
+    }
+    parts
+}
+
+/// The loops over a row at a place.
+fn loops(
+    context: &Context<'_>,
+    entry: &Entry,
+    b: &mut Builder,
+    nest: &RowNest,
+    place: &Place,
+    shared: &HashSet<Target>,
+) {
+    for (row_loop, stages) in nest.loops() {
+        match row_loop.fused {
+            true => fused(context, entry, b, (nest, stages), place, shared),
+            false => self::stages(context, entry, b, nest, stages, place),
+        }
+    }
+}
+
+/// The rows that stages compute together, one block behind the other.
+fn fused(
+    context: &Context<'_>,
+    entry: &Entry,
+    b: &mut Builder,
+    (nest, stages): (&RowNest, &[Stage]),
+    place: &Place,
+    shared: &HashSet<Target>,
+) {
+    let roles = nest.roles;
+    let tile = place.tile(roles);
+    let reach = |stage: &Stage| stage.extent.beyond(nest.extent).along(roles.block);
+    let most = stages.iter().map(|stage| reach(stage).0 + reach(stage).1);
+    let most = most.max().unwrap_or(0);
+    let ready: Vec<Option<String>> = stages
+        .iter()
+        .map(|stage| {
+            let at = b.add(&place.step, nest.ahead(stage).along(roles.slide));
+            is_ready(entry, b, nest, stage, &at, place)
+        })
+        .collect();
+    let ranges: Vec<(String, String)> = stages
+        .iter()
+        .map(|stage| widen(entry, b, stage, roles.vector, &place.vectors, nest.extent))
+        .collect();
+    let first = b.sub(&place.blocks.0, most);
+    let blocks = (first, place.blocks.1.clone());
+    let blocks = match roles.block {
+        // Stages of one loop have the same levels.
+        Axis::K => clip_levels(entry, b, stages[0].interval, blocks),
+        Axis::I | Axis::J => blocks,
+    };
+    let rows = Rows {
+        slides: (b.sub(&place.slides.0, place.most), place.slides.1.clone()),
+        blocks: blocks.clone(),
+    };
+    b.for_loop(&blocks.0, &blocks.1, "1", |b, in_block| {
+        let computed: Vec<Computed<'_>> = stages
+            .iter()
+            .enumerate()
+            .map(|(number, stage)| {
+                let ahead = nest.ahead(stage);
+                let mut index: [String; 3] = Default::default();
+                index[roles.slide.index()] = b.add(&place.step, ahead.along(roles.slide));
+                let at = b.add(in_block, ahead.along(roles.block));
+                let (before, after) = reach(stage);
+                let begun = (before + after < most).then(|| {
+                    let first = b.sub(&place.blocks.0, before);
+                    b.value(format_args!("icmp sge i64 {at}, {first}"))
+                });
+                let inside = in_area(entry, b, bounds(stage, roles.block), roles.block, &at);
+                index[roles.block.index()] = at;
+                let tests = ready[number].clone().into_iter().chain(begun).chain(inside);
+                Computed {
+                    stage,
+                    ahead,
+                    row: Row {
+                        vector: roles.vector,
+                        index,
+                        tile: tile.clone(),
+                    },
+                    range: ranges[number].clone(),
+                    active: all(b, tests.collect()),
+                }
+            })
+            .collect();
+        fused::row(context, entry, b, nest, &computed, &rows, shared);
+    });
+}
+
+/// Whether all conditions hold; `None` where there is none.
+fn all(b: &mut Builder, conditions: Vec<String>) -> Option<String> {
+    let conditions = conditions.into_iter();
+    conditions.reduce(|all, test| b.value(format_args!("and i1 {all}, {test}")))
+}
+
+/// Whether a stage computes the row `at` of the sliding axis; `None` where it computes every one.
+fn is_ready(
+    entry: &Entry,
+    b: &mut Builder,
+    nest: &RowNest,
+    stage: &Stage,
+    at: &str,
+    place: &Place,
+) -> Option<String> {
+    let slide = nest.roles.slide;
+    let (before, after) = stage.extent.beyond(nest.extent).along(slide);
+    let tests = [bounds(stage, slide), stage.area].map(|area| in_area(entry, b, area, slide, at));
+    let begun = (before + after < place.most).then(|| {
+        let first = b.sub(&place.slides.0, before);
+        b.value(format_args!("icmp sge i64 {at}, {first}"))
+    });
+    let tests = begun.into_iter().chain(tests.into_iter().flatten());
+    all(b, tests.collect())
 }
 
 /// Stages of a nest that is one function. LLVM takes more than twice the time for twice the loops in another one.
@@ -91,6 +246,15 @@ impl Place {
         ]
     }
 
+    /// First point of the tile along I, J, K.
+    fn tile(&self, roles: Roles) -> [String; 3] {
+        let mut tile: [String; 3] = Default::default();
+        tile[roles.vector.index()] = self.vectors.0.clone();
+        tile[roles.block.index()] = self.blocks.0.clone();
+        tile[roles.slide.index()] = self.slides.0.clone();
+        tile
+    }
+
     /// The place as a part of the nest sees it.
     fn inside(&self) -> Place {
         let [step, values @ ..] = Self::NAMES.map(str::to_owned);
@@ -117,19 +281,16 @@ fn call_part(
     context: &Context<'_>,
     b: &mut Builder,
     nest: &RowNest,
-    part: &[Stage],
+    part: &RowNest,
     place: &Place,
+    shared: &HashSet<Target>,
 ) {
-    let inside = RowNest {
-        roles: nest.roles,
-        extent: nest.extent,
-        stages: part.to_vec(),
-    };
     let mut builder = Builder::new();
-    let mut entry = entry::entry(context, &mut builder, Loops::Rows(&inside));
+    let mut entry = entry::entry(context, &mut builder, Loops::Rows(part));
     let streamed = Loops::Rows(nest).streamed();
     entry.streamed.retain(|target| streamed.contains(target));
-    stages(context, &entry, &mut builder, nest, part, &place.inside());
+    let inside = place.inside();
+    loops(context, &entry, &mut builder, part, &inside, shared);
     builder.effect("ret void");
     let list = |values: &[&str]| -> String {
         let values = values.iter().map(|value| format!(", i64 {value}"));
@@ -158,14 +319,10 @@ fn stages(
     place: &Place,
 ) {
     let roles = nest.roles;
-    let [vector, block, slide] = [roles.vector, roles.block, roles.slide].map(Axis::index);
-    let mut tile: [String; 3] = Default::default();
-    tile[vector] = place.vectors.0.clone();
-    tile[block] = place.blocks.0.clone();
-    tile[slide] = place.slides.0.clone();
+    let [block, slide] = [roles.block, roles.slide].map(Axis::index);
+    let tile = place.tile(roles);
     for stage in stages {
-        let (before, after) = stage.extent.beyond(nest.extent).along(roles.slide);
-        let at = b.add(&place.step, after);
+        let at = b.add(&place.step, nest.ahead(stage).along(roles.slide));
         let emit = |b: &mut Builder| {
             let blocks = widen(entry, b, stage, roles.block, &place.blocks, nest.extent);
             let vectors = widen(entry, b, stage, roles.vector, &place.vectors, nest.extent);
@@ -181,14 +338,7 @@ fn stages(
                 row::stage(context, entry, b, stage, &row, &vectors);
             });
         };
-        let bounds = bounds(stage, roles.slide);
-        let tests = [bounds, stage.area].map(|area| in_area(entry, b, area, roles.slide, &at));
-        let ready = (before + after < place.most).then(|| {
-            let first = b.sub(&place.slides.0, before);
-            b.value(format_args!("icmp sge i64 {at}, {first}"))
-        });
-        let tests = ready.into_iter().chain(tests.into_iter().flatten());
-        match tests.reduce(|all, test| b.value(format_args!("and i1 {all}, {test}"))) {
+        match is_ready(entry, b, nest, stage, &at, place) {
             Some(condition) => b.when(&condition, emit),
             None => emit(b),
         }

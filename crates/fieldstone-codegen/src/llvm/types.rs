@@ -74,6 +74,16 @@ pub(super) fn register(dtype: DType) -> &'static str {
     }
 }
 
+/// The type of an argument of a function that is not of this module: integers fill a register.
+pub(super) fn argument(dtype: DType) -> String {
+    let kind = register(dtype);
+    match dtype {
+        DType::Bool | DType::UInt8 | DType::UInt16 | DType::UInt32 => format!("{kind} zeroext"),
+        DType::Int8 | DType::Int16 | DType::Int32 => format!("{kind} signext"),
+        _ => kind.to_owned(),
+    }
+}
+
 /// The type of one value in memory.
 pub(super) fn memory(dtype: DType) -> &'static str {
     match dtype {

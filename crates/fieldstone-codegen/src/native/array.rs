@@ -9,6 +9,7 @@ use fieldstone_stencil::{Axes, Axis, DType, Extent};
 
 use super::{Native, Variant};
 use crate::error::RunError;
+use crate::llvm::abi::Words;
 use crate::tile::LINE;
 
 /// A temporary in memory of its own.
@@ -29,11 +30,16 @@ impl Array {
         memory.pointer() as usize + self.shape.origin
     }
 
-    /// Writes its strides to the words of a run.
+    /// Writes its strides and where it ends to the words of a run.
     pub(super) fn describe(&self, words: &mut [u64]) {
         for (axis, stride) in self.shape.strides.into_iter().enumerate() {
             words[self.word + 1 + axis] = stride as u64;
         }
+        let origin = self.shape.origin as u64;
+        words[self.word + Words::FIRST_ELEMENT] = origin.wrapping_neg();
+        // An element is eight bytes at most.
+        let last = (self.shape.bytes as u64).saturating_sub(8);
+        words[self.word + Words::LAST_ELEMENT] = last.wrapping_sub(origin);
         // The last index counts single elements, as in C.
         let mut stride = self.shape.element;
         for (dimension, size) in self.sizes.iter().enumerate().rev() {

@@ -2,7 +2,7 @@
 
 use fieldstone_codegen::llvm::Layout;
 use fieldstone_codegen::native::contiguous_along;
-use fieldstone_stencil::schedule::Roles;
+
 use fieldstone_stencil::suggest::closest;
 use fieldstone_stencil::{Axes, Axis};
 use fieldstone_storage::{Dim, Preset};
@@ -134,8 +134,11 @@ impl Stencil {
         let Some(axis) = axis(word) else {
             return self.layout_of_preset(py, word);
         };
-        let roles = Roles::new(axis);
-        let order = [roles.vector, roles.slide, roles.block];
+        let order = match axis {
+            Axis::I => [Axis::I, Axis::J, Axis::K],
+            Axis::J => [Axis::J, Axis::I, Axis::K],
+            Axis::K => [Axis::K, Axis::J, Axis::I],
+        };
         let first = |axes: Axes| order.into_iter().find(|axis| axes.contains(*axis));
         let fields = self.program.stencil.fields.iter();
         Ok(Layout(fields.map(|field| first(field.axes)).collect()))

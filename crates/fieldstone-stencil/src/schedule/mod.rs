@@ -15,15 +15,17 @@
 //! each temporary lives ([`Placement`]). `Display` prints the decisions.
 
 mod cut;
+mod loops;
 mod place;
 mod print;
 mod reason;
 mod stage;
 
-use crate::grid::{Area, Axis, Extent, Interval};
-use crate::ir::{Order, Stmt};
+use crate::grid::{Area, Axis, Extent, Interval, Offset};
+use crate::ir::{Order, Stencil, Stmt};
 use crate::program::Program;
 
+pub use loops::MOST_AHEAD;
 pub use reason::{Apart, Causes, Obstacle, Reason};
 
 /// How a program is computed, for fields whose rows run along one axis.
@@ -67,7 +69,8 @@ impl Roles {
         let (slide, block) = match vector {
             Axis::I => (Axis::J, Axis::K),
             Axis::J => (Axis::I, Axis::K),
-            Axis::K => (Axis::J, Axis::I),
+            // Columns lie behind each other in memory along J.
+            Axis::K => (Axis::I, Axis::J),
         };
         Roles {
             vector,
@@ -86,6 +89,18 @@ pub struct RowNest {
     pub extent: Extent,
     /// Stages in order.
     pub stages: Vec<Stage>,
+    /// How the stages share loops over a row, in order.
+    pub loops: Vec<RowLoop>,
+}
+
+/// Consecutive stages of a [`RowNest`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowLoop {
+    /// How many.
+    pub stages: usize,
+    /// Whether one loop over a row computes them, each as far ahead of its readers as they reach. A stage that cannot share
+    /// a loop is on its own.
+    pub fused: bool,
 }
 
 /// Vertical sweeps over blocks of columns.
@@ -141,6 +156,11 @@ pub enum Placement {
     Unused,
     /// In registers of the one stage that uses it.
     Register,
+    /// In registers of the one loop over a row that uses it, from vector to vector.
+    Carried {
+        /// Index of the nest.
+        nest: usize,
+    },
     /// In a ring of rows of a [`RowNest`]: `rows` along the sliding axis, with `extent` around the tile along the others.
     Ring {
         /// Index of the nest.
@@ -172,6 +192,45 @@ pub enum Placement {
 pub fn build(program: &Program, contiguous: Axis) -> Schedule {
     let cut = cut::cut(program, contiguous);
     place::schedule(program, contiguous, cut)
+}
+
+impl RowNest {
+    /// A nest, with its stages in as few loops as can be.
+    pub(crate) fn new(
+        stencil: &Stencil,
+        roles: Roles,
+        extent: Extent,
+        stages: Vec<Stage>,
+    ) -> RowNest {
+        let mut nest = RowNest {
+            roles,
+            extent,
+            stages,
+            loops: Vec::new(),
+        };
+        nest.loops = loops::cut(stencil, &nest);
+        nest
+    }
+
+    /// The loops over a row, each with its stages.
+    pub fn loops(&self) -> impl Iterator<Item = (RowLoop, &[Stage])> {
+        let mut rest = self.stages.as_slice();
+        self.loops.iter().map(move |row_loop| {
+            let (stages, behind) = rest.split_at(row_loop.stages);
+            rest = behind;
+            (*row_loop, stages)
+        })
+    }
+
+    /// The row that a stage computes when those without an extent compute row zero.
+    pub fn ahead(&self, stage: &Stage) -> Offset {
+        let beyond = stage.extent.beyond(self.extent);
+        let mut ahead = Offset::ZERO;
+        for axis in [self.roles.slide, self.roles.block] {
+            ahead.0[axis.index()] = beyond.along(axis).1;
+        }
+        ahead
+    }
 }
 
 impl ColumnNest {

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use crate::grid::{Axis, Extent, Interval};
-use crate::ir::{Order, Target, TempId};
+use crate::ir::{Order, Stencil, Target, TempId};
 use crate::program::Program;
 use crate::visit::Accesses;
 
 use super::cut::{Cut, Group, Item, Kind, Placed};
+use super::loops;
 use super::stage::{self, Reads};
 use super::{ColumnNest, LevelNest, Nest, Placement, Roles, RowNest, Schedule, Stage, Sweep};
 
@@ -15,7 +16,7 @@ pub(super) fn schedule(program: &Program, contiguous: Axis, cut: Cut<'_>) -> Sch
     let nests: Vec<Nest> = cut
         .groups
         .iter()
-        .map(|group| nest(group, contiguous))
+        .map(|group| nest(&program.stencil, group, contiguous))
         .collect();
     let temporaries = placements(program, &cut, &nests);
     Schedule {
@@ -26,18 +27,15 @@ pub(super) fn schedule(program: &Program, contiguous: Axis, cut: Cut<'_>) -> Sch
     }
 }
 
-fn nest(group: &Group<'_>, contiguous: Axis) -> Nest {
+fn nest(stencil: &Stencil, group: &Group<'_>, contiguous: Axis) -> Nest {
     match group.kind {
-        Kind::Rows { roles, extent } => Nest::Rows(RowNest {
-            roles,
-            extent,
-            stages: stage::group(
-                group.items.iter().flat_map(Item::statements),
-                Reads::InPlace,
-            ),
-        }),
+        Kind::Rows { roles, extent } => {
+            let statements = group.items.iter().flat_map(Item::statements);
+            let stages = stage::group(statements, Reads::InPlace);
+            Nest::Rows(RowNest::new(stencil, roles, extent, stages))
+        }
         Kind::Columns => Nest::Columns(column_nest(group, contiguous)),
-        Kind::Levels => Nest::Levels(level_nest(group, contiguous)),
+        Kind::Levels => Nest::Levels(level_nest(stencil, group, contiguous)),
     }
 }
 
@@ -101,12 +99,10 @@ fn across_columns(contiguous: Axis) -> Axis {
     }
 }
 
-fn level_nest(group: &Group<'_>, contiguous: Axis) -> LevelNest {
-    let one_stage = |stage: Stage| RowNest {
-        roles: Roles::new(across_columns(contiguous)),
-        extent: stage.bounds,
-        stages: vec![of_columns(stage)],
-    };
+fn level_nest(stencil: &Stencil, group: &Group<'_>, contiguous: Axis) -> LevelNest {
+    let roles = Roles::new(across_columns(contiguous));
+    let one_stage =
+        |stage: Stage| RowNest::new(stencil, roles, stage.bounds, vec![of_columns(stage)]);
     let mut order = Order::Parallel;
     let mut sections = Vec::new();
     for item in &group.items {
@@ -187,7 +183,10 @@ fn placements(program: &Program, cut: &Cut<'_>, nests: &[Nest]) -> Vec<Placement
                     false => Some(1),
                 },
             },
-            _ => Placement::Ring {
+            Nest::Rows(nest) if loops::is_carried(nest, Target::Temp(id)) => {
+                Placement::Carried { nest: uses.nest }
+            }
+            Nest::Rows(_) | Nest::Levels(_) => Placement::Ring {
                 nest: uses.nest,
                 rows: ((uses.newest - uses.oldest + 1).max(1) as usize).next_power_of_two(),
                 extent: uses.extent,

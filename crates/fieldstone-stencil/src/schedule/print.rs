@@ -57,7 +57,15 @@ impl Printed<'_> {
             "nest {number}: rows along {}, sliding along {}, blocks of {}, extent {}",
             roles.vector, roles.slide, roles.block, nest.extent
         )?;
-        self.stages(f, "  ", &nest.stages)
+        for (row_loop, stages) in nest.loops() {
+            if !row_loop.fused {
+                self.stages(f, "  ", stages)?;
+                continue;
+            }
+            writeln!(f, "  loop over a row")?;
+            self.stages(f, "    ", stages)?;
+        }
+        Ok(())
     }
 
     fn columns(&self, f: &mut fmt::Formatter<'_>, number: usize, nest: &ColumnNest) -> fmt::Result {
@@ -128,6 +136,12 @@ impl fmt::Display for Placement {
         match self {
             Placement::Unused => write!(f, "unused"),
             Placement::Register => write!(f, "registers"),
+            Placement::Carried { nest } => {
+                write!(
+                    f,
+                    "registers, from vector to vector of a row in nest {nest}"
+                )
+            }
             Placement::Ring { nest, rows, extent } => {
                 write!(
                     f,

@@ -120,7 +120,11 @@ impl Explained<'_> {
             Placement::Register => {
                 String::from("one loop writes and reads it, at the point itself")
             }
-            Placement::Ring { .. } => format!("other loops of the nest read it{}", uses.places()),
+            Placement::Carried { .. } => format!(
+                "the loop that writes it reads it{}, where that was just made",
+                uses.places()
+            ),
+            Placement::Ring { .. } => format!("other rows of the nest read it{}", uses.places()),
             Placement::Column {
                 window: Some(_), ..
             } => {
@@ -229,7 +233,7 @@ impl Uses {
 fn kind(placement: Placement) -> &'static str {
     match placement {
         Placement::Unused => "unused",
-        Placement::Register => "register",
+        Placement::Register | Placement::Carried { .. } => "register",
         Placement::Ring { .. } => "ring",
         Placement::Column { window: None, .. } => "column",
         Placement::Column {
