@@ -70,6 +70,8 @@ def _bars(comparisons: list[dict[str, Any]], title: str, path: Path) -> None:
         # From one, as what is faster than C goes down.
         lengths = [height - 1 for height in heights]
         axes.bar(middles, lengths, width, 1, color=STYLES[name][0], label=name, zorder=2)
+        # Seen also where a bar has hardly any length.
+        axes.scatter(middles, heights, 9, color=STYLES[name][0], edgecolors="black", linewidths=0.4, zorder=5)
         axes.errorbar(middles, heights, (below, above), fmt="none", ecolor="#444444", elinewidth=0.8, zorder=3)
     axes.axhline(1, color="black", linewidth=1.2, zorder=4)
     axes.annotate("C", (1.004, 1), xycoords=("axes fraction", "data"), va="center", fontsize=10)
@@ -87,7 +89,9 @@ def _bars(comparisons: list[dict[str, Any]], title: str, path: Path) -> None:
     axes.set_ylabel("time relative to the best C")
     axes.set_title(f"{title}; lower is better", fontsize=10)
     axes.grid(axis="y", color="#dddddd", zorder=0)
-    figure.legend(loc="outside lower center", ncols=min(8, len(present)), frameon=False)
+    figure.legend(
+        loc="outside lower center", ncols=len(present) if len(present) <= 6 else (len(present) + 1) // 2, frameon=False
+    )
     figure.savefig(path, dpi=150)
     plt.close(figure)
 
