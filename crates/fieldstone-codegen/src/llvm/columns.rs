@@ -126,6 +126,16 @@ fn weight(sweep: &Sweep) -> usize {
 /// What a level waits for the one before, in accesses.
 const LATENCY: usize = 8;
 
+/// Removes what a stage writes from what is known of targets.
+fn forget(known: &mut [Known], stage: &Stage) {
+    let written: HashSet<Target> = (stage.statements.iter())
+        .flat_map(|statement| Accesses::of(statement).written().collect::<Vec<_>>())
+        .collect();
+    for known in known {
+        known.retain(|(target, _), _| !written.contains(target));
+    }
+}
+
 /// The level that is the `count`th of a section.
 fn level(b: &mut Builder, order: Order, levels: &(String, String), count: &str) -> String {
     match order {
@@ -415,9 +425,12 @@ impl ColumnBlock<'_> {
         for stage in stages {
             if !self.is_everywhere(stage) {
                 self.stage(b, stage, &level);
+                known.values_mut().for_each(|known| forget(known, stage));
                 continue;
             }
             let lanes = row::lanes(self.context, stage, columns);
+            let others = known.iter_mut().filter(|(other, _)| **other != lanes);
+            others.for_each(|(_, known)| forget(known, stage));
             let known = known.entry(lanes).or_insert_with(|| {
                 let mut known = vec![Known::new(); columns / lanes.width];
                 for ((number, key), name) in keys.iter().zip(&names[1..]) {
