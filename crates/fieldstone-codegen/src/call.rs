@@ -18,6 +18,27 @@ pub struct FieldArgument {
     pub upper: [usize; 3],
 }
 
+impl FieldArgument {
+    /// Bytes from the first point of the domain to the lowest and to the highest element of the array.
+    pub fn ends(&self) -> (isize, isize) {
+        let mut ends = (0isize, 0isize);
+        for axis in 0..3 {
+            let stride = self.strides[axis];
+            let low = self.lower[axis].wrapping_neg().wrapping_mul(stride);
+            let last = (self.upper[axis] as isize).wrapping_sub(1);
+            let high = last.wrapping_mul(stride);
+            ends.0 = ends.0.wrapping_add(low.min(high));
+            ends.1 = ends.1.wrapping_add(low.max(high));
+        }
+        ends
+    }
+
+    /// Whether the array has no point at all.
+    pub fn is_empty(&self) -> bool {
+        (0..3).any(|axis| -self.lower[axis] >= self.upper[axis] as isize)
+    }
+}
+
 /// A scalar argument, converted to the type of its parameter; the bits are the value's, in the lowest bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScalarArgument {

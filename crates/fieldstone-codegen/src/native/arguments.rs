@@ -75,21 +75,14 @@ impl Elements {
         let spans = both.map(|(field, argument)| {
             let (own, others) = data.split_at(field.data_dims.len());
             data = others;
-            let (mut first, mut last) = (argument.pointer as isize, argument.pointer as isize);
-            for axis in 0..3 {
-                let before = -argument.lower[axis] * argument.strides[axis];
-                let behind = (argument.upper[axis] as isize - 1) * argument.strides[axis];
-                if -argument.lower[axis] >= argument.upper[axis] as isize {
-                    return None;
-                }
-                (first, last) = (first + before.min(behind), last + before.max(behind));
-            }
+            let (mut first, mut last) = argument.ends();
             for (stride, size) in own.iter().zip(&field.data_dims) {
                 let reach = stride * (*size as isize - 1);
                 (first, last) = (first + reach.min(0), last + reach.max(0));
             }
-            let there = !argument.pointer.is_null();
-            there.then_some((first as usize, last as usize + field.dtype.size()))
+            let there = !argument.pointer.is_null() && !argument.is_empty();
+            let address = |ahead| argument.pointer.addr().wrapping_add_signed(ahead);
+            there.then(|| (address(first), address(last) + field.dtype.size()))
         });
         spans.collect()
     }

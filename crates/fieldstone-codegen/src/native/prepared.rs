@@ -10,7 +10,7 @@ use fieldstone_stencil::ir::{FieldId, Target};
 use super::array::Array;
 use super::launch::Part;
 use super::{Native, Variant, tuning};
-use crate::call::{Call, FieldArgument, ScalarArgument};
+use crate::call::{Call, ScalarArgument};
 use crate::cost::work_per_thread;
 use crate::error::RunError;
 use crate::llvm::abi::Words;
@@ -109,7 +109,7 @@ impl Native {
             for (axis, stride) in field.strides.into_iter().enumerate() {
                 words[first + 1 + axis] = stride as u64;
             }
-            let (low, high) = ends(field);
+            let (low, high) = field.ends();
             words[first + Words::FIRST_ELEMENT] = low as u64;
             words[first + Words::LAST_ELEMENT] = high as u64;
             let levels = variant.words.levels(number);
@@ -188,21 +188,6 @@ impl Native {
             spare.push(memory);
         }
     }
-}
-
-/// Bytes from the first point of the domain to the lowest and to the highest element of an array.
-fn ends(field: &FieldArgument) -> (isize, isize) {
-    let mut ends = (0isize, 0isize);
-    for axis in 0..3 {
-        let stride = field.strides[axis];
-        let low = field.lower[axis].wrapping_neg().wrapping_mul(stride);
-        let high = (field.upper[axis] as isize)
-            .wrapping_sub(1)
-            .wrapping_mul(stride);
-        ends.0 = ends.0.wrapping_add(low.min(high));
-        ends.1 = ends.1.wrapping_add(low.max(high));
-    }
-    ends
 }
 
 impl Prepared {
