@@ -7,11 +7,12 @@
 //! | [`uses`] | where the parameters are used, and whether one may be left out |
 //! | [`error`] | what can go wrong in a call |
 //! | [`llvm`] | LLVM IR text of a scheduled stencil, [`tile`] sizes and scratch memory, [`transposed`] columns |
+//! | [`choices`] | what may be chosen about all that, not by the cost model |
 //! | [`cost`] | roughly how long a kernel takes, and how many threads are worth it |
 //! | [`plan`] | how arrays of a layout are computed with, up to LLVM IR |
 //! | [`jit`], [`loader`], [`cache`], [`native`] | from LLVM IR to machine code, kept on disk, run on all threads |
 //! | [`stack`] | stack for work that recurses into expressions |
-//! | [`math`], [`power`] | the rules of arithmetic and the functions of the language |
+//! | [`math`], [`power`], [`transcendental`] | the rules of arithmetic and the functions of the language |
 //! | [`interpreter`] | the `debug` backend: step by step, with checks |
 //! | [`numpy`] | the `numpy` backend: NumPy text |
 pub mod alias;
@@ -26,12 +27,12 @@ pub mod jit;
 pub mod llvm;
 pub mod loader;
 pub mod math;
-pub mod maths;
 pub mod native;
 pub mod numpy;
 pub mod plan;
 pub mod stack;
 pub mod tile;
+pub mod transcendental;
 pub mod transposed;
 pub mod uses;
 

@@ -1,7 +1,7 @@
 //! The functions of the language: one implementation for the interpreter and for native code, and the rules of arithmetic.
 //!
 //! The interpreter calls these functions from Rust; native code calls the same machine code through [`symbol`], or has the
-//! instructions of [`maths`]. So both give the same bits, on every machine.
+//! instructions of [`transcendental`]. So both give the same bits, on every machine.
 //!
 //! # What every operation means
 //!
@@ -20,7 +20,7 @@
 //! | | reals | [`Real::modulo`] (NumPy's `npy_divmod`): sign of `b`, also of a zero | [`symbol`] |
 //! | `a ** b`, `pow(a, b)` | literal `b` | [`crate::power`]: multiplications only | |
 //! | | integers | repeated squaring, wraps; `b < 0`: `1 / a**-b` towards zero, 0 for 0 | [`symbol`] |
-//! | | reals | [`maths`] | its instructions |
+//! | | reals | [`transcendental`] | its instructions |
 //! | `-a` | integers / reals | wraps / flips the sign bit | `sub 0, a` / `fneg` |
 //! | `~a`, `not a` | integers / bool | all bits / the other one | `xor` |
 //! | `a << b`, `a >> b` | integers | `b` is taken modulo the width; `>>` keeps the sign of signed types | `shl`, `ashr`, `lshr` |
@@ -36,7 +36,7 @@
 //! | `round_away_from_zero` | reals | to nearest, ties away from zero | `llvm.round` |
 //! | `floor`, `ceil`, `trunc`, roundings | integers, bool | the operand | |
 //! | `isfinite`, `isinf`, `isnan` | reals / others | by class / true, false, false | `llvm.is.fpclass` |
-//! | every other function | reals | [`maths`] | its instructions |
+//! | every other function | reals | [`transcendental`] | its instructions |
 //! | `a if c else b` | any | picks; both were evaluated | `select` |
 //! | cast integer → integer | | the low bits, sign- or zero-extended by the source's type | `trunc`, `sext`, `zext` |
 //! | cast integer → real, real → real | | to nearest, ties to even | `sitofp`, `uitofp`, `fptrunc`, `fpext` |
@@ -47,7 +47,7 @@
 use fieldstone_stencil::DType;
 use fieldstone_stencil::ir::Builtin;
 
-use crate::maths;
+use crate::transcendental;
 
 /// A function of one real number.
 pub type Unary<T> = extern "C" fn(T) -> T;
@@ -151,7 +151,7 @@ macro_rules! real {
     };
 }
 
-real!(f64, libm::fmod, maths::of_double, maths::of_doubles, [
+real!(f64, libm::fmod, transcendental::of_double, transcendental::of_doubles, [
     Abs = f64::abs;
     Sqrt = f64::sqrt;
     Floor = f64::floor;
@@ -161,7 +161,7 @@ real!(f64, libm::fmod, maths::of_double, maths::of_doubles, [
     RoundAwayFromZero = f64::round;
 ]);
 
-real!(f32, libm::fmodf, maths::of_single, maths::of_singles, [
+real!(f32, libm::fmodf, transcendental::of_single, transcendental::of_singles, [
     Abs = f32::abs;
     Sqrt = f32::sqrt;
     Floor = f32::floor;

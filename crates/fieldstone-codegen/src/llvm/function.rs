@@ -1,4 +1,4 @@
-//! Functions of the language on vectors, as the instructions of [`crate::maths`].
+//! Functions of the language on vectors, as the instructions of [`crate::transcendental`].
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -8,8 +8,8 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
 use fieldstone_stencil::DType;
 use fieldstone_stencil::ir::Builtin;
 
-use crate::maths;
-use crate::maths::number::{Bits, Double, Mask, Real, Single, Table};
+use crate::transcendental;
+use crate::transcendental::number::{Bits, Double, Mask, Real, Single, Table};
 
 use super::builder::{Builder, Needs};
 use super::types::{self, Lanes};
@@ -23,9 +23,9 @@ pub(super) struct Function {
 }
 
 impl Function {
-    /// `None` where the function is not one of [`maths`].
+    /// `None` where the function is not one of [`transcendental`].
     pub fn of(builtin: Builtin, dtype: DType, lanes: Lanes) -> Option<Function> {
-        maths::operands(builtin)?;
+        transcendental::operands(builtin)?;
         Some(Function {
             builtin,
             is_double: match dtype {
@@ -51,18 +51,18 @@ impl Function {
             lanes,
             names: RefCell::new(Vec::new()),
         };
-        let operands = maths::operands(self.builtin).unwrap_or_default();
+        let operands = transcendental::operands(self.builtin).unwrap_or_default();
         let (kind, result) = if self.is_double {
             let operands: Vec<Value<'_, F64>> = writer.operands(operands);
             (
                 lanes.of("double"),
-                maths::double(self.builtin, &operands).map(|value| value.text(&writer)),
+                transcendental::double(self.builtin, &operands).map(|value| value.text(&writer)),
             )
         } else {
             let operands: Vec<Value<'_, F32>> = writer.operands(operands);
             (
                 lanes.of("float"),
-                maths::single(self.builtin, &operands).map(|value| value.text(&writer)),
+                transcendental::single(self.builtin, &operands).map(|value| value.text(&writer)),
             )
         };
         let result = result.expect("functions know how many operands they have");
@@ -74,7 +74,7 @@ impl Function {
     /// Its definition with a body.
     fn definition(self, attributes: &str, body: &str) -> String {
         let kind = Lanes { width: self.width }.of(if self.is_double { "double" } else { "float" });
-        let operands = maths::operands(self.builtin).unwrap_or_default();
+        let operands = transcendental::operands(self.builtin).unwrap_or_default();
         let operands: Vec<String> = (0..operands).map(|n| format!("{kind} %{n}")).collect();
         let (symbol, operands) = (self.symbol(), operands.join(", "));
         format!("define internal {kind} @{symbol}({operands}) {attributes} {{\n{body}}}\n\n")
