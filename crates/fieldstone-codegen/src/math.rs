@@ -27,7 +27,7 @@
 //! | `a & b`, `a \| b`, `a ^ b`, `and`, `or` | integers, bool | bit by bit; both operands are evaluated | `and`, `or`, `xor` |
 //! | comparisons | reals | false if either is NaN, but `!=` is true; `-0.0 == 0.0` | `fcmp o..`, `fcmp une` |
 //! | | bool | false < true | `icmp u..` |
-//! | `min`, `max` | reals | NaN if either is; `-0.0 < 0.0` | `llvm.minimum`, `llvm.maximum` |
+//! | `min`, `max` | reals | NaN if either is; of two that are equal, as zeros may be, the first | `fcmp` and `select`, twice |
 //! | | bool | and, or | `and`, `or` |
 //! | `abs` | integers / reals | wraps (`abs(MIN) == MIN`) / clears the sign bit | `llvm.abs(.., false)` / `llvm.fabs` |
 //! | `sqrt` | reals | IEEE 754 | `llvm.sqrt` |
@@ -71,10 +71,10 @@ pub trait Real: Copy {
     /// NaN for `b == 0`.
     extern "C" fn modulo(a: Self, b: Self) -> Self;
 
-    /// The smaller of two: NaN if either is, `-0.0` before `0.0`.
+    /// The smaller of two, the first of equal ones; NaN if either is.
     extern "C" fn smaller(a: Self, b: Self) -> Self;
 
-    /// The larger of two: NaN if either is, `0.0` before `-0.0`.
+    /// The larger of two, the first of equal ones; NaN if either is.
     extern "C" fn larger(a: Self, b: Self) -> Self;
 }
 
@@ -141,11 +141,11 @@ macro_rules! real {
             }
 
             extern "C" fn smaller(a: $type, b: $type) -> $type {
-                if a.is_nan() || a < b || (a == b && a.is_sign_negative()) { a } else { b }
+                if b < a || b.is_nan() { b } else { a }
             }
 
             extern "C" fn larger(a: $type, b: $type) -> $type {
-                if a.is_nan() || a > b || (a == b && a.is_sign_positive()) { a } else { b }
+                if b > a || b.is_nan() { b } else { a }
             }
         }
     };
@@ -361,12 +361,12 @@ mod tests {
     }
 
     #[test]
-    fn min_and_max_propagate_nan_and_order_zeros() {
+    fn min_and_max_propagate_nan_and_keep_the_first_of_equal_numbers() {
         let cases = [
             (1.0, 2.0, 1.0, 2.0),
             (2.0, 1.0, 1.0, 2.0),
-            (-0.0, 0.0, -0.0, 0.0),
-            (0.0, -0.0, -0.0, 0.0),
+            (-0.0, 0.0, -0.0, -0.0),
+            (0.0, -0.0, 0.0, 0.0),
             (-INF, INF, -INF, INF),
             (NAN, 1.0, NAN, NAN),
             (1.0, NAN, NAN, NAN),

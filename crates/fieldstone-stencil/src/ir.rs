@@ -432,9 +432,9 @@ pub enum CompareOp {
 #[expect(missing_docs, reason = "the names are those of gtscript")]
 pub enum Builtin {
     Abs,
-    /// Two operands; a NaN in either is the result, as `numpy.minimum`.
+    /// Two operands, of equal ones the first; a NaN in either is the result, as `numpy.minimum`.
     Min,
-    /// Two operands; a NaN in either is the result, as `numpy.maximum`.
+    /// Two operands, of equal ones the first; a NaN in either is the result, as `numpy.maximum`.
     Max,
     /// As `%`: the sign of the divisor.
     Mod,

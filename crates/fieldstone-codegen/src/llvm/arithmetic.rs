@@ -251,8 +251,8 @@ impl Arithmetic<'_> {
             let intrinsic = match builtin {
                 Builtin::Abs => "fabs",
                 Builtin::Sqrt => "sqrt",
-                Builtin::Min => "minimum",
-                Builtin::Max => "maximum",
+                Builtin::Min => return self.extreme(CompareOp::Lt, dtype, a, arguments[1]),
+                Builtin::Max => return self.extreme(CompareOp::Gt, dtype, a, arguments[1]),
                 Builtin::Floor => "floor",
                 Builtin::Ceil => "ceil",
                 Builtin::Trunc => "trunc",
@@ -297,6 +297,16 @@ impl Arithmetic<'_> {
             // Integers and booleans are their own absolute value, floor, rounding.
             _ => a.to_string(),
         }
+    }
+
+    /// The second of two reals if it is `before` the first or NaN, else the first.
+    ///
+    /// In this form LLVM finds two instructions: a comparison, and the processor's own minimum or maximum.
+    fn extreme(&mut self, before: CompareOp, dtype: DType, a: &str, b: &str) -> String {
+        let is_before = self.compare(before, dtype, b, a);
+        let chosen = self.select(&is_before, dtype, b, a);
+        let is_number = self.instruction("fcmp ord", dtype, b, b);
+        self.select(&is_number, dtype, &chosen, b)
     }
 
     fn class(&mut self, builtin: Builtin, dtype: DType, a: &str) -> String {

@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use fieldstone_stencil::grid::Range;
 use fieldstone_stencil::ir::{
-    BinaryOp, Expr, ExprKind, LevelIndex, ScalarId, Stencil, Stmt, StmtKind, Target,
+    BinaryOp, Builtin, Expr, ExprKind, LevelIndex, Literal, ScalarId, Stencil, Stmt, StmtKind,
+    Target,
 };
 use fieldstone_stencil::schedule::Stage;
 use fieldstone_stencil::visit::Accesses;
@@ -294,6 +295,15 @@ pub(super) fn preheader(
         preheader.pointers.insert(key, pointer);
     }
     preheader
+}
+
+/// Whether it is a literal other than zero.
+fn is_number_but_zero(expr: &Expr) -> bool {
+    match expr.kind {
+        ExprKind::Literal(Literal::Int(value)) => value != 0,
+        ExprKind::Literal(Literal::Float(value)) => value != 0.0,
+        _ => false,
+    }
 }
 
 /// Whether a target has one element at each point.
@@ -678,13 +688,17 @@ impl Body<'_, '_> {
                 self.arithmetic().select(&condition, dtype, &a, &b)
             }
             ExprKind::Call(builtin, arguments) => {
-                if let (fieldstone_stencil::ir::Builtin::Pow, [base, exponent]) =
-                    (builtin, arguments.as_slice())
-                {
+                if let (Builtin::Pow, [base, exponent]) = (builtin, arguments.as_slice()) {
                     return self.power(base, exponent);
                 }
                 let values: Vec<String> = arguments.iter().map(|a| self.expression(a)).collect();
-                let values: Vec<&str> = values.iter().map(String::as_str).collect();
+                let mut values: Vec<&str> = values.iter().map(String::as_str).collect();
+                if matches!(builtin, Builtin::Min | Builtin::Max)
+                    && is_number_but_zero(&arguments[0])
+                {
+                    // Then their order is all the same, and that the second is no NaN is known.
+                    values.reverse();
+                }
                 self.arithmetic()
                     .call(*builtin, arguments[0].dtype(), &values)
             }
