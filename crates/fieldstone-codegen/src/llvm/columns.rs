@@ -475,14 +475,14 @@ impl ColumnBlock<'_> {
         };
         let before = Offset([0, 0, before]);
         let columns = self.context.scratch.vector.unwrap_or_default();
-        let mut uses: BTreeMap<TempId, Vec<(&Stage, Use)>> = BTreeMap::new();
+        let mut uses: BTreeMap<TempId, Vec<(usize, Use)>> = BTreeMap::new();
         let mut note = |stage, target: Target, how| {
             if let Target::Temp(id) = target {
                 uses.entry(id).or_default().push((stage, how));
             }
         };
-        for stage in stages {
-            for accesses in stage.statements.iter().map(Accesses::of) {
+        for (stage, statements) in stages.iter().map(|stage| &stage.statements).enumerate() {
+            for accesses in statements.iter().map(Accesses::of) {
                 for (target, offset) in accesses.reads {
                     note(stage, target, Use::Read(offset));
                 }
@@ -494,18 +494,21 @@ impl ColumnBlock<'_> {
                 }
             }
         }
+        // Found once, as that looks at all of a stage.
+        let whole = |stage| row::lanes(self.context, stage, columns);
+        let lanes = stages
+            .iter()
+            .map(|stage| self.is_everywhere(stage).then(|| whole(stage)));
+        let lanes: Vec<Option<Lanes>> = lanes.collect();
         let in_scratch = |id: &TempId| self.context.scratch.places.contains_key(id);
         let carried = uses.into_iter().filter_map(|(id, uses)| {
             let any = |how: Use| uses.iter().any(|(_, this)| *this == how);
-            let lanes = row::lanes(self.context, uses[0].0, columns);
-            let alike = |stage| {
-                self.is_everywhere(stage) && row::lanes(self.context, stage, columns) == lanes
-            };
+            let of_all = lanes[uses[0].0]?;
             let all = uses
                 .iter()
-                .all(|(stage, how)| alike(stage) && *how != Use::Afar);
+                .all(|(stage, how)| lanes[*stage] == Some(of_all) && *how != Use::Afar);
             let carried = all && in_scratch(&id) && any(Use::Read(before)) && any(Use::Write);
-            carried.then_some((Target::Temp(id), before, lanes))
+            carried.then_some((Target::Temp(id), before, of_all))
         });
         carried.collect()
     }
