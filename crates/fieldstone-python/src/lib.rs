@@ -9,6 +9,7 @@ pub mod device;
 mod dlpack;
 mod ending;
 mod errors;
+mod fast_math;
 mod interface;
 mod jit;
 mod numpy_backend;

@@ -9,6 +9,7 @@
 //! inlined and externals are literals by the time a program is IR.
 
 use crate::dtype::DType;
+use crate::fast_math::FastMath;
 use crate::grid::{Area, Axes, Axis, Interval, Offset};
 use crate::source::{SourceMap, Span};
 
@@ -39,6 +40,8 @@ pub struct Stencil {
     pub temporaries: Vec<Temporary>,
     /// What runs, in order.
     pub computations: Vec<Computation>,
+    /// What compiled arithmetic may do to results.
+    pub fast_math: FastMath,
     /// The texts that spans point into.
     pub sources: SourceMap,
 }

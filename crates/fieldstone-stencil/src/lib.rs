@@ -9,6 +9,7 @@
 //! | [`suggest`] | the known name that an unknown one is probably meant to be |
 //! | [`dtype`], [`grid`] | element types; axes, offsets, intervals, extents |
 //! | [`ir`], [`visit`] | the stencil itself, and walks over it |
+//! | [`fast_math`] | what arithmetic may do to results, for speed |
 //! | [`types`] | types of every expression |
 //! | [`elements`] | elements of data dimensions as fields and temporaries of their own |
 //! | [`bounds`] | intervals whose bounds are known at run time |
@@ -28,6 +29,7 @@ pub mod carried;
 pub mod diagnostic;
 pub mod dtype;
 pub mod elements;
+pub mod fast_math;
 #[cfg(feature = "generate")]
 pub mod generate;
 pub mod grid;

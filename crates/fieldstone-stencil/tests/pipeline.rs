@@ -61,6 +61,7 @@ fn a_laplacian_of_a_laplacian() {
             }],
             span: Span::default(),
         }],
+        fast_math: Default::default(),
         sources: Default::default(),
     };
     let program = Program::new(stencil, Precision::default()).unwrap();

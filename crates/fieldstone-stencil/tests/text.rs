@@ -132,6 +132,12 @@ fn errors_point_at_the_place() {
             .contains("the end of the text")
     );
     assert!(parse("test", "").is_err());
+    assert!(
+        parse("test", "stencil s { fast_math all }")
+            .unwrap_err()
+            .to_string()
+            .contains("`all` is nothing arithmetic may do")
+    );
 }
 
 #[test]
@@ -162,6 +168,7 @@ fn expressions_of_the_greatest_depth_are_parsed() {
 #[test]
 fn every_form_of_access_and_statement_is_printed_as_it_is_read() {
     let text = r"stencil s {
+  fast_math contract, no_signed_zeros
   field a: float64[IJK]
   field surface: float64[IJ][3]
   field table: float64[][4, 2]

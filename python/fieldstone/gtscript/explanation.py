@@ -368,6 +368,8 @@ class Explanation:
         Bytes of a vector register.
     chosen : str
         What the option ``schedule`` or a measurement decided, not the cost model, such as ``"tile.J=32"``.
+    fast_math : str
+        What the option ``fast_math`` lets arithmetic do to results, such as ``"contract, no_nans"``.
     nests : tuple of Nest
         How it is computed, in order; empty for backends that take one statement after the other.
     temporaries : tuple of Temporary
@@ -391,6 +393,7 @@ class Explanation:
     contiguous: str | None
     vector_bytes: int | None
     chosen: str
+    fast_math: str
     nests: tuple[Nest, ...]
     temporaries: tuple[Temporary, ...]
     costs: Costs
@@ -474,7 +477,14 @@ def explanation(
     """
     from .hints import hints
 
-    schedule = facts["schedule"] or {"contiguous": None, "vector_bytes": None, "chosen": "", "nests": (), "layout": ()}
+    schedule = facts["schedule"] or {
+        "contiguous": None,
+        "vector_bytes": None,
+        "chosen": "",
+        "fast_math": "",
+        "nests": (),
+        "layout": (),
+    }
     place = facts["place"] or {"file": None, "line": None}
     if facts["schedule"] is None:
         temporaries = tuple(_in_array(name, dtype) for name, dtype in facts["temporaries"])
@@ -494,6 +504,7 @@ def explanation(
         contiguous=schedule["contiguous"],
         vector_bytes=schedule["vector_bytes"],
         chosen=schedule["chosen"],
+        fast_math=schedule["fast_math"],
         nests=tuple(_nest(one) for one in schedule["nests"]),
         temporaries=temporaries,
         costs=_costs(facts, temporaries, domain is not None, bandwidth),

@@ -22,7 +22,7 @@ __all__ = ["AccessKind", "Boundary", "DomainInfo", "FieldInfo", "ParameterInfo",
 
 
 _CACHE_OPTIONS = ("rebuild", "cache_settings", "raise_if_not_cached")
-_OPTIONS = ("threads", "dims", "check_nan", "schedule", *_CACHE_OPTIONS)
+_OPTIONS = ("threads", "dims", "check_nan", "schedule", "fast_math", *_CACHE_OPTIONS)
 _KEYWORDS = ("backend", "definition", "externals", "dtypes", "name", "build_info", "ignore")
 
 
@@ -172,8 +172,10 @@ class StencilObject(_core.Stencil):
         :class:`fieldstone.xarray.set_dims`. ``check_nan``: whether the backend ``debug`` raises
         `NaNError` at the first NaN that is assigned. ``schedule``: what the cost model is not to decide of how
         ``cpu_kfirst`` and ``cpu_ifirst`` run it, such as ``{"tile": {"J": 32}, "stores": "cached"}``; with
-        ``"tuned"`` the rest is measured. ``rebuild``, ``cache_settings``, ``raise_if_not_cached``: as in
-        :func:`fieldstone.gtscript.stencil`. Others are warned of and have no effect.
+        ``"tuned"`` the rest is measured. ``fast_math``: what arithmetic may do to results there, one or several of
+        ``"contract"``, ``"reassociate"``, ``"reciprocal"``, ``"no_nans"``, ``"no_signed_zeros"``. ``rebuild``,
+        ``cache_settings``, ``raise_if_not_cached``: as in :func:`fieldstone.gtscript.stencil`. Others are
+        warned of and have no effect.
     constants : mapping, optional
         Values of the externals.
     recipe : Recipe, optional

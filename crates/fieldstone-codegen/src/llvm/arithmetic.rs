@@ -1,6 +1,7 @@
 //! One operation on vectors, as the table of [`crate::math`] defines it.
 
 use fieldstone_stencil::DType;
+use fieldstone_stencil::fast_math::{FastMath, Liberty};
 use fieldstone_stencil::ir::{BinaryOp, Builtin, CompareOp, Literal, UnaryOp};
 
 use crate::math;
@@ -16,6 +17,8 @@ pub(super) struct Arithmetic<'b> {
     pub lanes: Lanes,
     /// Whether this is the end of a row, where time hardly counts.
     pub rest: bool,
+    /// What it may do to results.
+    pub fast_math: FastMath,
 }
 
 impl Arithmetic<'_> {
@@ -122,7 +125,7 @@ impl Arithmetic<'_> {
     }
 
     fn real_binary(&mut self, op: BinaryOp, dtype: DType, a: &str, b: &str) -> String {
-        let opcode = match op {
+        let instruction = match op {
             BinaryOp::Add => "fadd",
             BinaryOp::Sub => "fsub",
             BinaryOp::Mul => "fmul",
@@ -135,7 +138,8 @@ impl Arithmetic<'_> {
             }
             _ => unreachable!("type resolution refuses {op:?} on reals"),
         };
-        self.instruction(opcode, dtype, a, b)
+        let opcode = format!("{instruction}{}", flags(self.fast_math));
+        self.instruction(&opcode, dtype, a, b)
     }
 
     fn shift(&mut self, op: BinaryOp, dtype: DType, a: &str, b: &str) -> String {
@@ -305,6 +309,9 @@ impl Arithmetic<'_> {
     fn extreme(&mut self, before: CompareOp, dtype: DType, a: &str, b: &str) -> String {
         let is_before = self.compare(before, dtype, b, a);
         let chosen = self.select(&is_before, dtype, b, a);
+        if self.fast_math.allows(Liberty::NoNans) {
+            return chosen;
+        }
         let is_number = self.instruction("fcmp ord", dtype, b, b);
         self.select(&is_number, dtype, &chosen, b)
     }
@@ -407,4 +414,18 @@ impl Arithmetic<'_> {
         self.b
             .value(format_args!("{opcode} {source} {a} to {result}"))
     }
+}
+
+/// LLVM's words for what an instruction may do to its result.
+///
+/// None is there for NaN, which would then be undefined behaviour instead of a result.
+fn flags(fast_math: FastMath) -> String {
+    let words = [
+        (Liberty::Contract, " contract"),
+        (Liberty::Reassociate, " reassoc"),
+        (Liberty::Reciprocal, " arcp"),
+        (Liberty::NoSignedZeros, " nsz"),
+    ];
+    let allowed = words.into_iter().filter(|(one, _)| fast_math.allows(*one));
+    allowed.map(|(_, word)| word).collect()
 }

@@ -414,6 +414,7 @@ impl Body<'_, '_> {
             b: self.b,
             lanes: self.lanes,
             rest: self.mask.is_some(),
+            fast_math: self.context.program.stencil.fast_math,
         }
     }
 

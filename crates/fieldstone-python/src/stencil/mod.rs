@@ -47,6 +47,7 @@ use crate::choices::choices;
 use crate::definition::{Declared, Definition};
 use crate::ending::entered;
 use crate::errors::raise;
+use crate::fast_math::fast_math;
 
 /// Per field of a call; most stencils have no more fields than this.
 type PerField<T> = SmallVec<[T; 8]>;
@@ -91,7 +92,11 @@ impl Stencil {
     ) -> PyResult<Stencil> {
         let _inside = entered(py);
         let backend = Backend::find(py, backend)?;
-        let program = definition.program.clone();
+        let mut program = definition.program.clone();
+        let fast_math = fast_math(py, options)?;
+        if !fast_math.is_strict() {
+            Arc::make_mut(&mut program).stencil.fast_math = fast_math;
+        }
         let option = |name: &str| options.map_or(Ok(None), |options| options.get_item(name));
         let stencil = &program.stencil;
         let position = |wanted: Param| stencil.params.iter().position(|param| *param == wanted);

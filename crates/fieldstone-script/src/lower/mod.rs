@@ -83,6 +83,7 @@ pub fn compile_with_warnings(
             scalars: Vec::new(),
             temporaries: Vec::new(),
             computations: Vec::new(),
+            fast_math: Default::default(),
             sources,
         },
         functions: vec![None; definition.functions.len()],

@@ -275,6 +275,7 @@ impl<'a> Generator<'a> {
             scalars: self.scalars,
             temporaries: self.temporaries,
             computations,
+            fast_math: Default::default(),
             sources: Default::default(),
         }
     }

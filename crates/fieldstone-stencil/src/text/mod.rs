@@ -49,6 +49,7 @@
 //!   conversions do.
 //! - Literals are integers, reals (with a point or an exponent, or `+inf`, `-inf`, `+nan`), `True` and `False`.
 //! - A name with other characters than letters, digits, `_`, `@` and `.` is in double quotes, as in a Rust string.
+//! - `fast_math contract, reciprocal` before the declarations says what compiled arithmetic may do to results.
 //! - `params b, a` after the declarations is the order of the signature, where that is not the order of the declarations.
 
 mod functions;

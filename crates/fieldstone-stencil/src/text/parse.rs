@@ -6,6 +6,7 @@ use super::implied;
 use super::token::{Parsed, Token, fail, lex};
 use crate::diagnostic::Diagnostics;
 use crate::dtype::DType;
+use crate::fast_math::{FastMath, Liberty};
 use crate::grid::{Area, Axes, Axis, Bound, Interval, Level, Offset, Range};
 use crate::ir::{
     BinaryOp, Builtin, CompareOp, Computation, DataDimension, Expr, ExprKind, Field, FieldId,
@@ -75,6 +76,7 @@ impl Parser {
                 scalars: Vec::new(),
                 temporaries: Vec::new(),
                 computations: Vec::new(),
+                fast_math: FastMath::default(),
                 sources: SourceMap::default(),
             },
         }
@@ -232,8 +234,23 @@ impl Parser {
             self.temporary()
         } else if self.take_word("params") {
             self.params()
+        } else if self.take_word("fast_math") {
+            self.fast_math()
         } else {
             self.expected("a declaration or a computation")
+        }
+    }
+
+    fn fast_math(&mut self) -> Parsed<()> {
+        loop {
+            let (name, span) = self.name()?;
+            match Liberty::from_name(&name) {
+                Some(liberty) => self.stencil.fast_math.allow(liberty),
+                None => return fail(span, format!("`{name}` is nothing arithmetic may do")),
+            }
+            if !self.take_symbol(",") {
+                return Ok(());
+            }
         }
     }
 

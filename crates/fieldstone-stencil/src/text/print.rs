@@ -87,6 +87,9 @@ impl<'a> Printer<'a> {
 
     fn declarations(&mut self) {
         let stencil = self.stencil;
+        if !stencil.fast_math.is_strict() {
+            self.line(1, &format!("fast_math {}", stencil.fast_math));
+        }
         for param in declared(stencil) {
             let line = match param {
                 Param::Field(id) => {

@@ -40,6 +40,8 @@ def _heading(explanation: Explanation) -> str:
         said.append("domain " + " × ".join(map(str, explanation.domain)))
     if explanation.chosen:
         said.append(f"chosen: {escape(explanation.chosen)}")
+    if explanation.fast_math:
+        said.append(f"fast_math: {escape(explanation.fast_math)}")
     return f'<div style="margin-bottom:6px">{" · ".join(said)}</div>'
 
 

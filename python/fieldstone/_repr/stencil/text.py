@@ -72,6 +72,8 @@ def _schedule(explanation: Explanation) -> Iterator[str]:
     )
     if explanation.chosen:
         yield f"  chosen: {explanation.chosen}"
+    if explanation.fast_math:
+        yield f"  fast_math: {explanation.fast_math}"
     for number, nest in enumerate(nests):
         yield from _nest(number, nest)
 

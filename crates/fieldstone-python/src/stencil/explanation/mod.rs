@@ -76,6 +76,8 @@ struct ScheduleFacts {
     vector_bytes: usize,
     /// What the cost model did not decide.
     chosen: String,
+    /// What arithmetic may do to results.
+    fast_math: String,
     nests: Vec<NestFacts>,
     temporaries: Vec<TemporaryFacts>,
 }
@@ -194,6 +196,7 @@ impl Stencil {
                 .collect(),
             vector_bytes: explained.vector_bytes,
             chosen: plan.choices.to_string(),
+            fast_math: program.stencil.fast_math.to_string(),
             nests: (0..plan.schedule.nests.len())
                 .map(|number| explained.nest(number))
                 .collect(),
