@@ -1,15 +1,17 @@
 //! Copies between views of any layouts, with all cores.
 //!
-//! The elements are visited in the order of the target's memory. Three cases, decided by the innermost loops once everything that
-//! can be one loop is one:
+//! Three cases, decided by the innermost loops once everything that can be one loop is one:
 //!
 //! * *rows*: runs of bytes that are contiguous on both sides;
 //! * *transposition*: the axis that is contiguous in the target is another one than in the source; blocks are transposed in registers;
 //! * anything else: element by element, in tiles that keep both sides in cache.
+//!
+//! What does not fit the caches is written past them, by the first two.
 
 use crate::loops::Nest;
 use crate::share::{Source, Target, streams};
-use crate::{Allocation, Spec, StorageError, View, rows, tiles};
+use crate::transposition::Transposition;
+use crate::{Allocation, Spec, StorageError, View, elements, rows};
 
 /// Copies all elements of `source` to `target`, which has the same shape, with at most `threads` threads.
 ///
@@ -93,13 +95,19 @@ unsafe fn follow(nest: &Nest, source: &View, target: &View, threads: usize, past
     let from = source.pointer().wrapping_offset(nest.source);
     let to = target.pointer().wrapping_offset(nest.target);
     let unit = nest.itemsize as isize;
+    let contiguous = nest
+        .loops
+        .last()
+        .is_none_or(|inner| (inner.source, inner.target) == (unit, unit));
+    let planes = Transposition::of(nest).filter(|_| !contiguous);
+    let (from, to) = (Source(from), Target(to));
     // SAFETY: as the caller says; the nest visits elements of the views only.
     unsafe {
-        match nest.loops.last() {
-            Some(inner) if (inner.source, inner.target) != (unit, unit) => {
-                tiles::copy(nest, Source(from), Target(to), threads, past_caches);
-            }
-            _ => rows::copy(nest, Source(from), Target(to), threads, past_caches),
+        match planes {
+            _ if contiguous => rows::copy(nest, from, to, threads, past_caches),
+            Some(planes) if past_caches => planes.copy_past(from, to, threads),
+            Some(planes) => planes.copy(from, to, threads),
+            None => elements::copy(nest, from, to, threads),
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::copy::check_target;
 use crate::loops::Nest;
 use crate::share::{Source, Target, streams};
-use crate::{StorageError, View, rows, tiles};
+use crate::{StorageError, View, elements, rows};
 
 /// Sets all elements of `target` to the bytes of `element`, with at most `threads` threads.
 ///
@@ -31,7 +31,7 @@ pub unsafe fn fill(target: &View, element: &[u8], threads: usize) -> Result<(), 
     unsafe {
         match nest.loops.last() {
             Some(inner) if inner.target != nest.itemsize as isize => {
-                tiles::copy(&nest, Source(element.as_ptr()), to, threads, past_caches);
+                elements::copy(&nest, Source(element.as_ptr()), to, threads);
             }
             _ => rows::fill(&nest, element, to, threads, past_caches),
         }

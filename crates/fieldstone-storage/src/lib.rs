@@ -31,6 +31,7 @@
 mod allocate;
 mod copy;
 mod dims;
+mod elements;
 mod error;
 mod field;
 mod fill;
@@ -38,6 +39,7 @@ mod layout;
 mod loops;
 mod overlap;
 mod pair;
+mod past;
 mod per_axis;
 mod preset;
 mod rows;
@@ -47,6 +49,7 @@ mod stage;
 mod sync;
 mod tiles;
 mod transfer;
+mod transposition;
 mod view;
 
 pub use allocate::{Allocation, Buffer, Spec};

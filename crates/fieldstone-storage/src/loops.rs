@@ -14,6 +14,15 @@ pub(crate) struct Loop {
     pub target: isize,
 }
 
+impl Loop {
+    /// No loop at all.
+    pub const ONCE: Self = Self {
+        size: 1,
+        source: 0,
+        target: 0,
+    };
+}
+
 /// Nested loops, the outermost first.
 ///
 /// No loop has size 1, target strides are positive and fall from the outermost to the innermost, and loops that can be one are

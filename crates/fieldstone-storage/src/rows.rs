@@ -2,14 +2,11 @@
 
 use crate::loops::{Loop, Nest, runs, turns};
 use crate::share::{Source, Target, share};
-use crate::simd::{self, Fetch, Pattern, Rows, Share};
+use crate::simd::{self, LINE, Pattern, Rows};
 use crate::stage;
 
 /// A long row is shared between threads in pieces of about this many bytes.
 const PIECE: usize = 64 << 10;
-
-/// A line of a cache.
-const LINE: usize = 64;
 
 /// A call for each row takes too long if they have no more than so many bytes.
 const SHORT: usize = 512;
@@ -130,26 +127,21 @@ unsafe fn move_rows(source: *const u8, target: *mut u8, rows: Rows, past_caches:
 /// As for every [`simd::MoveRows`].
 unsafe fn stream(source: *const u8, target: *mut u8, rows: Rows) {
     let move_rows = simd::streaming_rows();
-    let share = Share::whole(rows.bytes);
     let ahead = (AHEAD / rows.bytes.max(1)).max(1);
     for n in 0..rows.count {
         let row = |n: usize| source.wrapping_offset(n as isize * rows.source);
         if n + ahead < rows.count && rows.source != 0 {
-            Fetch::new(row(n + ahead), rows.bytes, rows.source, 1, 1).finish();
+            simd::fetch(row(n + ahead), rows.bytes);
         }
         let to = target.wrapping_offset(n as isize * rows.target);
         // SAFETY: as the caller says.
-        unsafe { move_rows(row(n), to, Rows { count: 1, ..rows }, share) };
+        unsafe { move_rows(row(n), to, Rows { count: 1, ..rows }) };
     }
 }
 
 /// Shares the nest's rows between threads; a row that is long is cut between elements.
 fn each(nest: &Nest, threads: usize, body: &(dyn Fn(isize, isize, Rows) + Sync)) {
-    let one = Loop {
-        size: 1,
-        source: 0,
-        target: 0,
-    };
+    let one = Loop::ONCE;
     let (inner, outer) = nest.loops.split_last().unwrap_or((&one, &[]));
     let step = outer.last().unwrap_or(&one);
     let bytes = inner.size * nest.itemsize;

@@ -5,6 +5,9 @@
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+/// A line of a cache.
+pub(crate) const LINE: usize = 64;
+
 /// Rows of bytes at regular distances.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rows {
@@ -15,44 +18,20 @@ pub(crate) struct Rows {
     pub target: isize,
 }
 
-/// Copies rows. Sources must be readable, targets writable, and both apart.
-pub(crate) type MoveRows = unsafe fn(*const u8, *mut u8, Rows);
-
-/// Which parts of rows are copied, where their neighbours in the target's rows are copied by others: a line of the target that
-/// both have a part of belongs to the one before.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Share {
-    /// Whether something is before each row.
-    pub follows: bool,
-    /// So many bytes are there, of which those from here on belong to who comes next.
-    pub own: usize,
-}
-
-impl Share {
-    /// All of rows of so many bytes.
-    pub fn whole(bytes: usize) -> Self {
+impl Rows {
+    /// One row of so many bytes.
+    pub fn one(bytes: usize) -> Self {
         Self {
-            follows: false,
-            own: bytes,
+            count: 1,
+            bytes,
+            source: 0,
+            target: 0,
         }
     }
-
-    /// Where the part of a row of so many bytes begins and ends.
-    #[inline(always)]
-    fn ends(self, target: *mut u8, bytes: usize) -> (usize, usize) {
-        let to_line = |place: usize| (target.addr() + place).wrapping_neg() % Fetch::LINE;
-        let begin = if self.follows { to_line(0) } else { 0 };
-        let end = if self.own < bytes {
-            (self.own + to_line(self.own)).min(bytes)
-        } else {
-            bytes
-        };
-        (begin.min(end), end)
-    }
 }
 
-/// Copies such parts of rows, as [`MoveRows`] does with all of them.
-pub(crate) type MoveShare = unsafe fn(*const u8, *mut u8, Rows, Share);
+/// Copies rows. Sources must be readable, targets writable, and both apart.
+pub(crate) type MoveRows = unsafe fn(*const u8, *mut u8, Rows);
 
 /// Copies rows through the cache.
 ///
@@ -67,30 +46,12 @@ pub(crate) unsafe fn plain_rows(source: *const u8, target: *mut u8, rows: Rows) 
     }
 }
 
-/// Copies parts of rows through the cache.
-///
-/// # Safety
-/// As for every [`MoveShare`].
-#[cfg(any(test, not(target_arch = "x86_64")))]
-unsafe fn plain_share(source: *const u8, target: *mut u8, rows: Rows, share: Share) {
-    for n in 0..rows.count as isize {
-        let from = source.wrapping_offset(n * rows.source);
-        let to = target.wrapping_offset(n * rows.target);
-        let (begin, end) = share.ends(to, rows.bytes);
-        // SAFETY: as the caller says.
-        unsafe {
-            to.add(begin)
-                .copy_from_nonoverlapping(from.add(begin), end - begin)
-        };
-    }
-}
-
 /// Copies rows past the cache, where the processor can; [`fence`] must follow.
-pub(crate) fn streaming_rows() -> MoveShare {
+pub(crate) fn streaming_rows() -> MoveRows {
     #[cfg(target_arch = "x86_64")]
     return x86::streaming_rows();
     #[cfg(not(target_arch = "x86_64"))]
-    return plain_share;
+    return plain_rows;
 }
 
 /// Copies rows of a few bytes each through the cache.
@@ -168,85 +129,71 @@ unsafe fn plain_filled_rows(pattern: &Pattern, target: *mut u8, rows: Rows) {
     }
 }
 
-/// A plane to transpose. Along `b` the source's elements follow each other, along `a` the target's.
+/// A plane to transpose: rows of the source become columns of the target, whose elements follow each other.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Plane {
-    /// Elements along each axis.
-    pub a: usize,
-    pub b: usize,
-    /// Bytes between the source's elements along `a`.
-    pub source: isize,
-    /// Bytes between the target's elements along `b`.
-    pub target: isize,
+pub(crate) struct Plane<'a> {
+    /// Where each row begins in the source.
+    pub a: &'a [isize],
+    /// Where what the rows have at each place begins in the target.
+    pub b: &'a [isize],
 }
 
-/// Transposes a plane from a source to a target. Sources must be readable, targets writable, and both apart.
-pub(crate) type Transpose = unsafe fn(*const u8, *mut u8, Plane, &mut Fetch);
+/// Transposes a plane of any size from a source to a target, and fetches other lines meanwhile. Sources must be readable, targets
+/// writable, and both apart.
+pub(crate) type Transpose = unsafe fn(*const u8, *mut u8, Plane<'_>, &mut Fetch<'_>);
 
 /// A transposition in registers, of blocks of as many elements along each axis as a register holds.
+#[derive(Clone, Copy)]
 pub(crate) struct Kernel {
     /// Elements of a block along each axis.
     pub lanes: usize,
-    /// Transposes planes of whole blocks; if streaming, the target must begin at a cache line, and so must its rows.
-    pub whole: Transpose,
-    /// The same, and fetches other lines meanwhile.
-    pub fetching: Transpose,
-    /// Transposes planes of any size.
-    pub edge: Transpose,
+    /// Through the caches.
+    pub run: Transpose,
+    /// Past the caches, where the processor can; the target and its columns must begin at cache lines, and [`fence`] must follow.
+    pub stream: Transpose,
 }
 
 /// Rows of bytes that will be needed soon.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fetch {
-    row: *const u8,
+pub(crate) struct Fetch<'a> {
+    source: *const u8,
+    /// Where the rows that are left begin.
+    rows: &'a [isize],
     /// Bytes of a row, and those of this one that have been asked for.
     bytes: usize,
     done: usize,
-    stride: isize,
-    /// How many rows are left.
-    rows: usize,
     /// How many lines a step asks for.
     pace: usize,
 }
 
-impl Fetch {
-    /// A line of a cache.
-    const LINE: usize = 64;
-
-    /// So many rows, the first of which begins at an address, in so many steps. Nothing is read there.
-    pub fn new(row: *const u8, bytes: usize, stride: isize, rows: usize, steps: usize) -> Self {
-        let in_lines = (row.addr() | stride.unsigned_abs()).is_multiple_of(Self::LINE);
+impl<'a> Fetch<'a> {
+    /// Rows that begin so far behind an address, in so many steps. Nothing is read there.
+    pub fn new(source: *const u8, rows: &'a [isize], bytes: usize, steps: usize) -> Self {
+        let in_lines = [rows.first(), rows.last()]
+            .iter()
+            .flatten()
+            .all(|&&row| source.wrapping_offset(row).addr().is_multiple_of(LINE));
         // Rows that begin within a line may end in one more.
-        let bytes = if in_lines {
-            bytes
-        } else {
-            bytes + Self::LINE - 1
-        };
+        let bytes = if in_lines { bytes } else { bytes + LINE - 1 };
         Self {
-            row,
+            source,
+            rows,
             bytes,
             done: 0,
-            stride,
-            rows,
-            pace: (bytes.div_ceil(Self::LINE) * rows).div_ceil(steps.max(1)),
+            pace: (bytes.div_ceil(LINE) * rows.len()).div_ceil(steps.max(1)),
         }
     }
 
     /// No rows.
     pub fn nothing() -> Self {
-        Self::new(std::ptr::null(), 0, 0, 0, 1)
-    }
-
-    /// Whether no rows are left.
-    pub fn is_done(&self) -> bool {
-        self.rows == 0
+        Self::new(std::ptr::null(), &[], 0, 1)
     }
 
     /// Asks for the next lines, in the order of the rows.
     #[inline(always)]
     pub fn step(&mut self) {
         for _ in 0..self.pace {
-            if self.rows == 0 {
+            if self.rows.is_empty() {
                 return;
             }
             self.line();
@@ -255,47 +202,44 @@ impl Fetch {
 
     /// Asks for what is left.
     pub fn finish(&mut self) {
-        while self.rows > 0 {
+        while !self.rows.is_empty() {
             self.line();
         }
     }
 
     #[inline(always)]
     fn line(&mut self) {
-        #[cfg(target_arch = "x86_64")]
-        x86::fetch(self.row.wrapping_add(self.done));
-        self.done += Self::LINE;
-        if self.done >= self.bytes {
-            self.done = 0;
-            self.row = self.row.wrapping_offset(self.stride);
-            self.rows -= 1;
+        if let Some((&row, others)) = self.rows.split_first() {
+            #[cfg(target_arch = "x86_64")]
+            x86::fetch(self.source.wrapping_offset(row).wrapping_add(self.done));
+            self.done += LINE;
+            if self.done >= self.bytes {
+                self.done = 0;
+                self.rows = others;
+            }
         }
     }
 }
 
-/// The fastest transposition of such elements on this processor; if `streaming`, past the cache, and [`fence`] must follow.
-pub(crate) fn transposition(itemsize: usize, streaming: bool) -> Option<Kernel> {
+/// Asks for the lines of a row.
+pub(crate) fn fetch(row: *const u8, bytes: usize) {
+    Fetch::new(row, &[0], bytes, 1).finish();
+}
+
+/// The fastest transposition of such elements on this processor.
+pub(crate) fn transposition(itemsize: usize) -> Option<Kernel> {
     #[cfg(target_arch = "x86_64")]
-    return x86::transposition(itemsize, streaming);
+    return x86::transposition(itemsize);
     #[cfg(not(target_arch = "x86_64"))]
     {
-        let _ = (itemsize, streaming);
+        let _ = itemsize;
         None
     }
 }
 
-/// All transpositions of such elements that this processor can do.
-#[cfg(test)]
-pub(crate) fn transpositions(itemsize: usize, streaming: bool) -> Vec<Kernel> {
-    #[cfg(target_arch = "x86_64")]
-    return x86::transpositions(itemsize, streaming);
-    #[cfg(not(target_arch = "x86_64"))]
-    transposition(itemsize, streaming).into_iter().collect()
-}
-
 /// All ways to copy rows past the cache on this processor.
 #[cfg(test)]
-pub(crate) fn all_streaming_rows() -> Vec<MoveShare> {
+pub(crate) fn all_streaming_rows() -> Vec<MoveRows> {
     #[cfg(target_arch = "x86_64")]
     return x86::all_streaming_rows();
     #[cfg(not(target_arch = "x86_64"))]
@@ -318,14 +262,6 @@ pub(crate) fn all_filled_rows() -> Vec<FillRows> {
     return x86::all_filled_rows();
     #[cfg(not(target_arch = "x86_64"))]
     vec![filled_rows()]
-}
-
-/// Asks for the line of an address, which may be any, as it will be written to in part.
-pub(crate) fn fetch_to_write(address: *const u8) {
-    #[cfg(target_arch = "x86_64")]
-    x86::fetch_to_write(address);
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = address;
 }
 
 /// Makes what was written past the cache visible before anything that is written later.
@@ -367,8 +303,7 @@ mod tests {
 
         #[test]
         fn rows_past_the_cache_and_short_ones_are_rows(
-            count in 0usize..5, bytes in 0usize..400, gap in 0usize..70, place in 0usize..64, from in 0usize..64,
-            follows: bool, behind in 0usize..70
+            count in 0usize..5, bytes in 0usize..400, gap in 0usize..70, place in 0usize..64, from in 0usize..64
         ) {
             let stride = bytes + gap;
             let source: Vec<u8> = (0..from + count * bytes).map(|n| (n * 7 + n / 251) as u8).collect();
@@ -392,35 +327,8 @@ mod tests {
             }
             for move_rows in all_streaming_rows() {
                 // SAFETY: as above.
-                let made = moved(&|from, to| unsafe { move_rows(from, to, rows, Share::whole(bytes)) });
-                prop_assert_eq!(&made, &expected);
+                prop_assert_eq!(&moved(&|from, to| unsafe { move_rows(from, to, rows) }), &expected);
             }
-            let share = Share { follows, own: bytes.saturating_sub(behind) };
-            // Allocations of one size may begin anywhere in a line.
-            let mut buffer = vec![255u8; target.len() + 64];
-            let start = buffer.as_ptr().align_offset(64);
-            let mut shared = |move_rows: MoveShare| {
-                buffer.fill(255);
-                // SAFETY: as above.
-                unsafe { move_rows(source[from..].as_ptr(), buffer[start + place..].as_mut_ptr(), rows, share) };
-                fence();
-                buffer[start..].to_vec()
-            };
-            let expected = shared(plain_share);
-            for move_rows in all_streaming_rows() {
-                prop_assert_eq!(&shared(move_rows), &expected);
-            }
-        }
-
-        #[test]
-        fn neighbours_share_rows_completely(bytes in 1usize..400, cut in 0usize..400, place in 0usize..64) {
-            let cut = cut.min(bytes);
-            let target = std::ptr::without_provenance_mut::<u8>(4096 + place);
-            let first = Share { follows: false, own: cut }.ends(target, (cut + 64).min(bytes));
-            let second = Share { follows: true, own: bytes - cut }.ends(target.wrapping_add(cut), bytes - cut);
-            prop_assert_eq!(first.0, 0);
-            prop_assert!(first.1 == cut + second.0 || first.1 == bytes && second.0 == second.1);
-            prop_assert_eq!(cut + second.1, bytes);
         }
     }
 }

@@ -4,12 +4,9 @@ mod fills;
 mod rows;
 mod transposition;
 
-use super::{FillRows, Kernel, MoveRows, MoveShare};
+use super::{FillRows, Kernel, LINE, MoveRows};
 use std::arch::x86_64::*;
 use std::sync::OnceLock;
-
-/// A line of a cache, which is written past it in one go.
-const LINE: usize = 64;
 
 pub(super) fn fence() {
     // SAFETY: every x86-64 processor has it.
@@ -21,13 +18,6 @@ pub(super) fn fence() {
 pub(super) fn fetch(address: *const u8) {
     // SAFETY: every x86-64 processor has it, and it never faults.
     unsafe { _mm_prefetch::<_MM_HINT_T1>(address.cast()) };
-}
-
-/// The same, as it will be written to.
-#[inline(always)]
-pub(super) fn fetch_to_write(address: *const u8) {
-    // SAFETY: processors that do not have it do nothing, and it never faults.
-    unsafe { _mm_prefetch::<_MM_HINT_ET0>(address.cast()) };
 }
 
 /// What this processor can do.
@@ -62,12 +52,12 @@ fn levels() -> impl Iterator<Item = Level> {
     all.into_iter().filter(|&each| each <= level())
 }
 
-pub(super) fn streaming_rows() -> MoveShare {
+pub(super) fn streaming_rows() -> MoveRows {
     rows::streaming(level())
 }
 
 #[cfg(test)]
-pub(super) fn all_streaming_rows() -> Vec<MoveShare> {
+pub(super) fn all_streaming_rows() -> Vec<MoveRows> {
     levels().map(rows::streaming).collect()
 }
 
@@ -91,12 +81,6 @@ pub(super) fn all_filled_rows() -> Vec<FillRows> {
         .collect()
 }
 
-pub(super) fn transposition(itemsize: usize, streaming: bool) -> Option<Kernel> {
-    transposition::kernel(level(), itemsize, streaming)
-}
-
-#[cfg(test)]
-pub(super) fn transpositions(itemsize: usize, streaming: bool) -> Vec<Kernel> {
-    let at = |level| transposition::kernel(level, itemsize, streaming);
-    levels().filter_map(at).collect()
+pub(super) fn transposition(itemsize: usize) -> Option<Kernel> {
+    transposition::kernel(level(), itemsize)
 }

@@ -1,10 +1,10 @@
 //! Rows of bytes: past the cache, and short ones through it.
 
 use super::{LINE, Level};
-use crate::simd::{MoveRows, MoveShare, Rows, Share, plain_rows};
+use crate::simd::{MoveRows, Rows, plain_rows};
 use std::arch::x86_64::*;
 
-pub(super) fn streaming(level: Level) -> MoveShare {
+pub(super) fn streaming(level: Level) -> MoveRows {
     match level {
         Level::Sse2 => rows_sse2,
         Level::Avx2 => rows_avx2,
@@ -41,16 +41,14 @@ unsafe fn short_avx512(source: *const u8, target: *mut u8, rows: Rows) {
 macro_rules! streaming_rows {
     ($name:ident, $feature:literal, $vector:ty, $load:ident, $stream:ident) => {
         /// # Safety
-        /// As for every [`MoveShare`], and the processor must have the feature.
+        /// As for every [`MoveRows`], and the processor must have the feature.
         #[target_feature(enable = $feature)]
-        unsafe fn $name(source: *const u8, target: *mut u8, rows: Rows, share: Share) {
+        unsafe fn $name(source: *const u8, target: *mut u8, rows: Rows) {
             const WIDTH: usize = size_of::<$vector>();
             for n in 0..rows.count as isize {
                 let from = source.wrapping_offset(n * rows.source);
                 let to = target.wrapping_offset(n * rows.target);
-                let (begin, end) = share.ends(to, rows.bytes);
-                let (from, to) = (from.wrapping_add(begin), to.wrapping_add(begin));
-                let bytes = end - begin;
+                let bytes = rows.bytes;
                 let head = (to.addr().wrapping_neg() % LINE).min(bytes);
                 let lines = (bytes - head) / LINE;
                 let tail = head + lines * LINE;
@@ -87,15 +85,13 @@ streaming_rows!(
     _mm256_stream_si256
 );
 /// # Safety
-/// As for every [`MoveShare`], and the processor must have the features.
+/// As for every [`MoveRows`], and the processor must have the features.
 #[target_feature(enable = "avx512f,avx512bw")]
-unsafe fn rows_avx512(source: *const u8, target: *mut u8, rows: Rows, share: Share) {
+unsafe fn rows_avx512(source: *const u8, target: *mut u8, rows: Rows) {
     for n in 0..rows.count as isize {
         let from = source.wrapping_offset(n * rows.source);
         let to = target.wrapping_offset(n * rows.target);
-        let (begin, end) = share.ends(to, rows.bytes);
-        let (from, to) = (from.wrapping_add(begin), to.wrapping_add(begin));
-        let bytes = end - begin;
+        let bytes = rows.bytes;
         let head = (to.addr().wrapping_neg() % LINE).min(bytes);
         let tail = head + (bytes - head) / LINE * LINE;
         // SAFETY: all parts lie within the row, and whole lines are aligned.

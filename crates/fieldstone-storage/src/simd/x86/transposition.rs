@@ -1,99 +1,94 @@
 //! Transpositions in registers.
 //!
 //! A block of `n` registers with `n` lanes is transposed by log₂ `n` rounds that interleave pairs of registers. Shuffles within
-//! 128 bits are cheaper than those across.
+//! 128 bits are cheaper than those across. With AVX-512 a block has whole lines of a cache on both sides, for elements of any size,
+//! and what is left at the ends of a plane is moved with masks.
 
-use super::Level;
+use super::{LINE, Level};
 use crate::simd::{Fetch, Kernel, Plane};
+use kernels::*;
 use std::arch::x86_64::*;
+use std::ops::Range;
 
-pub(super) fn kernel(level: Level, itemsize: usize, streaming: bool) -> Option<Kernel> {
-    macro_rules! kernel {
-        ($whole:ident, $edge:expr, $lanes:literal) => {
+pub(super) fn kernel(level: Level, itemsize: usize) -> Option<Kernel> {
+    macro_rules! of {
+        ($lanes:literal, $kernel:ident) => {
             Some(Kernel {
                 lanes: $lanes,
-                whole: if streaming {
-                    $whole::<true, false>
-                } else {
-                    $whole::<false, false>
-                },
-                fetching: if streaming {
-                    $whole::<true, true>
-                } else {
-                    $whole::<false, true>
-                },
-                edge: $edge,
+                run: $kernel::<false>,
+                stream: $kernel::<true>,
             })
         };
     }
-    macro_rules! masked {
-        ($edge:ident) => {
-            if streaming {
-                $edge::<true>
-            } else {
-                $edge::<false>
-            }
-        };
-    }
     match (itemsize, level) {
-        (1, Level::Avx512) => kernel!(sse2_1, masked!(masked_1), 16),
-        (1, _) => kernel!(sse2_1, each::<u8>, 16),
-        (2, Level::Avx512) => kernel!(sse2_2, masked!(masked_2), 8),
-        (2, _) => kernel!(sse2_2, each::<[u8; 2]>, 8),
-        (4, Level::Avx512) => kernel!(avx512_4, masked!(masked_4), 16),
-        (4, Level::Avx2) => kernel!(avx2_4, each::<[u8; 4]>, 8),
-        (4, Level::Sse2) => kernel!(sse2_4, each::<[u8; 4]>, 4),
-        (8, Level::Avx512) => kernel!(avx512_8, masked!(masked_8), 8),
-        (8, Level::Avx2) => kernel!(avx2_8, each::<[u8; 8]>, 4),
-        (8, Level::Sse2) => kernel!(sse2_8, each::<[u8; 8]>, 2),
-        (16, Level::Avx512) => kernel!(avx512_16, masked!(masked_16), 4),
-        (16, Level::Avx2) => kernel!(avx2_16, each::<[u8; 16]>, 2),
-        (16, Level::Sse2) => kernel!(sse2_16, each::<[u8; 16]>, 1),
+        (1, Level::Avx512) => of!(64, avx512_1),
+        (1, _) => of!(16, sse2_1),
+        (2, Level::Avx512) => of!(32, avx512_2),
+        (2, _) => of!(8, sse2_2),
+        (4, Level::Avx512) => of!(16, avx512_4),
+        (4, Level::Avx2) => of!(8, avx2_4),
+        (4, Level::Sse2) => of!(4, sse2_4),
+        (8, Level::Avx512) => of!(8, avx512_8),
+        (8, Level::Avx2) => of!(4, avx2_8),
+        (8, Level::Sse2) => of!(2, sse2_8),
+        (16, Level::Avx512) => of!(4, avx512_16),
+        (16, Level::Avx2) => of!(2, avx2_16),
+        (16, Level::Sse2) => of!(1, sse2_16),
         _ => None,
     }
 }
 
-/// A plane element by element.
+/// A part of a plane element by element.
 ///
 /// # Safety
-/// As for every [`Transpose`], and `T` has the size of an element and no alignment.
-unsafe fn each<T: Copy>(source: *const u8, target: *mut u8, plane: Plane, _: &mut Fetch) {
-    for b in 0..plane.b as isize {
-        for a in 0..plane.a as isize {
-            let from = source.wrapping_offset(a * plane.source).cast::<T>();
-            let to = target.wrapping_offset(b * plane.target).cast::<T>();
+/// As for every [`Transpose`](crate::simd::Transpose), and `T` has the size of an element and no alignment.
+unsafe fn each<T: Copy>(
+    source: *const u8,
+    target: *mut u8,
+    plane: Plane<'_>,
+    a: Range<usize>,
+    b: Range<usize>,
+) {
+    for b in b {
+        let from = source.wrapping_add(b * size_of::<T>());
+        let to = target.wrapping_offset(plane.b[b]);
+        for a in a.clone() {
             // SAFETY: both are elements of the plane.
-            unsafe { to.wrapping_offset(a).write(from.wrapping_offset(b).read()) };
+            unsafe {
+                let value = from.wrapping_offset(plane.a[a]).cast::<T>().read();
+                to.cast::<T>().wrapping_add(a).write(value);
+            }
         }
     }
 }
 
-/// A function for planes of whole blocks: `take` loads a block and transposes it.
-macro_rules! whole {
-    ($name:ident, $feature:literal, $lanes:literal, $vector:ty, $take:ident, $store:ident, $stream:ident) => {
+/// A function that transposes planes in blocks, and what is left of them element by element.
+macro_rules! blocks {
+    ($name:ident, $feature:literal, $element:ty, $lanes:literal, $load:ident, $store:ident, $stream:ident, $shuffle:ident) => {
         /// # Safety
-        /// As for every [`Transpose`], and the processor must have the feature. With `STREAM`, target rows begin at cache lines.
+        /// As for every [`Transpose`](crate::simd::Transpose), and the processor must have the feature.
         #[target_feature(enable = $feature)]
-        unsafe fn $name<const STREAM: bool, const FETCH: bool>(
+        pub(super) unsafe fn $name<const STREAM: bool>(
             source: *const u8,
             target: *mut u8,
-            plane: Plane,
-            fetch: &mut Fetch,
+            plane: Plane<'_>,
+            fetch: &mut Fetch<'_>,
         ) {
-            const WIDTH: usize = size_of::<$vector>();
-            for b in 0..plane.b / $lanes {
-                let from = source.wrapping_add(b * WIDTH);
-                let to = target.wrapping_offset((b * $lanes) as isize * plane.target);
-                for a in 0..plane.a / $lanes {
-                    let from = from.wrapping_offset((a * $lanes) as isize * plane.source);
-                    let to = to.wrapping_add(a * WIDTH);
-                    if FETCH {
-                        fetch.step();
-                    }
+            const SIZE: usize = size_of::<$element>();
+            let whole_a = plane.a.len() / $lanes * $lanes;
+            let whole_b = plane.b.len() / $lanes * $lanes;
+            for b in (0..whole_b).step_by($lanes) {
+                for a in (0..whole_a).step_by($lanes) {
+                    fetch.step();
                     // SAFETY: the block is within what the caller vouches for.
                     unsafe {
-                        for (n, row) in $take(from, plane.source).into_iter().enumerate() {
-                            let to = to.wrapping_offset(n as isize * plane.target);
+                        let rows = $shuffle(std::array::from_fn(|n| {
+                            let row = source.wrapping_offset(plane.a[a + n]);
+                            $load(row.wrapping_add(b * SIZE).cast())
+                        }));
+                        for (n, row) in rows.into_iter().enumerate() {
+                            let to = target.wrapping_offset(plane.b[b + n]);
+                            let to = to.wrapping_add(a * SIZE);
                             if STREAM {
                                 $stream(to.cast(), row);
                             } else {
@@ -103,133 +98,52 @@ macro_rules! whole {
                     }
                 }
             }
-        }
-    };
-}
-
-/// A function for planes of any size, which leaves alone what is beyond them.
-macro_rules! masked {
-    (
-        $name:ident, $feature:literal, $lanes:literal, $vector:ty, $mask:ty, $bits:literal,
-        $zero:ident, $load:ident, $store:ident, $stream:ident, $shuffle:ident
-    ) => {
-        /// # Safety
-        /// As for every [`Transpose`], and the processor must have the features. With `STREAM`, rows of the target are whole lines apart.
-        #[target_feature(enable = $feature)]
-        unsafe fn $name<const STREAM: bool>(
-            source: *const u8,
-            target: *mut u8,
-            plane: Plane,
-            _: &mut Fetch,
-        ) {
-            const WIDTH: usize = size_of::<$vector>();
-            // As many bits as so many elements have.
-            let mask = |count: usize| <$mask>::MAX >> (<$mask>::BITS as usize - count * $bits);
-            for b in (0..plane.b).step_by($lanes) {
-                let count_b = (plane.b - b).min($lanes);
-                let from = source.wrapping_add(b * WIDTH / $lanes);
-                let to = target.wrapping_offset(b as isize * plane.target);
-                for a in (0..plane.a).step_by($lanes) {
-                    let count_a = (plane.a - a).min($lanes);
-                    let from = from.wrapping_offset(a as isize * plane.source);
-                    let to = to.wrapping_add(a * WIDTH / $lanes);
-                    let (read, written) = (mask(count_b), mask(count_a));
-                    let aligned = to.addr().is_multiple_of(WIDTH);
-                    let mut rows = [$zero(); $lanes];
-                    // SAFETY: what is within the masks is within what the caller vouches for.
-                    unsafe {
-                        for (n, row) in rows.iter_mut().enumerate() {
-                            if n < count_a {
-                                let from = from.wrapping_offset(n as isize * plane.source);
-                                *row = $load(read, from.cast());
-                            }
-                        }
-                        for (n, row) in $shuffle(rows).into_iter().enumerate() {
-                            let to = to.wrapping_offset(n as isize * plane.target);
-                            if n >= count_b {
-                                break;
-                            } else if STREAM && count_a == $lanes && aligned {
-                                $stream(to.cast(), row);
-                            } else {
-                                $store(to.cast(), written, row);
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    };
-}
-
-/// A function that loads a block and transposes it.
-macro_rules! take {
-    ($name:ident, $feature:literal, $lanes:literal, $vector:ty, $load:ident, $shuffle:ident) => {
-        /// # Safety
-        /// The block must be readable, and the processor must have the feature.
-        #[inline]
-        #[target_feature(enable = $feature)]
-        unsafe fn $name(source: *const u8, stride: isize) -> [$vector; $lanes] {
+            let (all_a, all_b) = (plane.a.len(), plane.b.len());
             // SAFETY: as the caller says.
-            $shuffle(std::array::from_fn(|n| unsafe {
-                $load(source.wrapping_offset(n as isize * stride).cast())
-            }))
+            unsafe {
+                each::<$element>(source, target, plane, 0..whole_a, whole_b..all_b);
+                each::<$element>(source, target, plane, whole_a..all_a, 0..all_b);
+            }
         }
     };
 }
 
-/// A function that transposes a block of 128-bit registers.
+/// A function that transposes the square of elements in each 128 bits of as many registers as there are such elements: in each of
+/// some rounds, the first half of them is interleaved with the second. (Loops over so many registers would not be unrolled.)
 macro_rules! interleaved {
-    ($name:ident, $lanes:literal, $rounds:literal, $low:ident, $high:ident) => {
+    ($name:ident, $feature:literal, $vector:ty, $low:ident, $high:ident, $rounds:tt, $pairs:tt) => {
         #[inline]
-        #[target_feature(enable = "sse2")]
-        fn $name(mut rows: [__m128i; $lanes]) -> [__m128i; $lanes] {
-            for _ in 0..$rounds {
-                let old = rows;
-                for n in 0..$lanes / 2 {
-                    rows[2 * n] = $low(old[n], old[n + $lanes / 2]);
-                    rows[2 * n + 1] = $high(old[n], old[n + $lanes / 2]);
-                }
-            }
+        #[target_feature(enable = $feature)]
+        pub(super) fn $name(mut rows: [$vector; 1 << $rounds.len()]) -> [$vector; 1 << $rounds.len()] {
+            interleaved!(@rounds rows, $low, $high, $rounds, $pairs);
             rows
         }
     };
-}
-
-macro_rules! sse2 {
-    ($whole:ident, $take:ident, $shuffle:ident, $lanes:literal) => {
-        take!($take, "sse2", $lanes, __m128i, _mm_loadu_si128, $shuffle);
-        whole!(
-            $whole,
-            "sse2",
-            $lanes,
-            __m128i,
-            $take,
-            _mm_storeu_si128,
-            _mm_stream_si128
-        );
+    (@rounds $rows:ident, $low:ident, $high:ident, [$($round:literal),+], $pairs:tt) => {
+        $(interleaved!(@round $round, $rows, $low, $high, $pairs);)+
+    };
+    (@round $round:literal, $rows:ident, $low:ident, $high:ident, [$($n:literal),+]) => {
+        $rows = [$($low($rows[$n], $rows[$n + $rows.len() / 2]), $high($rows[$n], $rows[$n + $rows.len() / 2])),+];
     };
 }
 
-interleaved!(shuffled_1, 16, 4, _mm_unpacklo_epi8, _mm_unpackhi_epi8);
-interleaved!(shuffled_2, 8, 3, _mm_unpacklo_epi16, _mm_unpackhi_epi16);
-interleaved!(shuffled_4, 4, 2, _mm_unpacklo_epi32, _mm_unpackhi_epi32);
-interleaved!(shuffled_8, 2, 1, _mm_unpacklo_epi64, _mm_unpackhi_epi64);
-/// A block of one element.
+/// One element is its own transposition.
 #[inline]
 #[target_feature(enable = "sse2")]
-fn shuffled_16(rows: [__m128i; 1]) -> [__m128i; 1] {
+fn sse2_square_16(rows: [__m128i; 1]) -> [__m128i; 1] {
     rows
 }
 
-sse2!(sse2_1, taken_1, shuffled_1, 16);
-sse2!(sse2_2, taken_2, shuffled_2, 8);
-sse2!(sse2_4, taken_4, shuffled_4, 4);
-sse2!(sse2_8, taken_8, shuffled_8, 2);
-sse2!(sse2_16, taken_16, shuffled_16, 1);
+/// The same with AVX-512.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn avx512_square_16(rows: [__m512i; 1]) -> [__m512i; 1] {
+    rows
+}
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn avx2_shuffled_8(r: [__m256d; 4]) -> [__m256d; 4] {
+fn avx2_square_8(r: [__m256d; 4]) -> [__m256d; 4] {
     // Interleaving 128-bit halves first makes the in-half unpacks a perfect shuffle.
     let a = [
         _mm256_permute2f128_pd::<0x20>(r[0], r[2]),
@@ -245,54 +159,18 @@ fn avx2_shuffled_8(r: [__m256d; 4]) -> [__m256d; 4] {
     ]
 }
 
-take!(
-    avx2_taken_8,
-    "avx2",
-    4,
-    __m256d,
-    _mm256_loadu_pd,
-    avx2_shuffled_8
-);
-whole!(
-    avx2_8,
-    "avx2",
-    4,
-    __m256d,
-    avx2_taken_8,
-    _mm256_storeu_pd,
-    _mm256_stream_pd
-);
-
 #[inline]
 #[target_feature(enable = "avx2")]
-fn avx2_shuffled_16(r: [__m256d; 2]) -> [__m256d; 2] {
+fn avx2_square_16(r: [__m256d; 2]) -> [__m256d; 2] {
     [
         _mm256_permute2f128_pd::<0x20>(r[0], r[1]),
         _mm256_permute2f128_pd::<0x31>(r[0], r[1]),
     ]
 }
 
-take!(
-    avx2_taken_16,
-    "avx2",
-    2,
-    __m256d,
-    _mm256_loadu_pd,
-    avx2_shuffled_16
-);
-whole!(
-    avx2_16,
-    "avx2",
-    2,
-    __m256d,
-    avx2_taken_16,
-    _mm256_storeu_pd,
-    _mm256_stream_pd
-);
-
 #[inline]
 #[target_feature(enable = "avx2")]
-fn avx2_shuffled_4(r: [__m256; 8]) -> [__m256; 8] {
+fn avx2_square_4(r: [__m256; 8]) -> [__m256; 8] {
     // Each half of `a[n]` and `a[n + 4]` holds four elements of rows 0 to 3 and 4 to 7; two rounds of unpacks transpose the halves.
     let mut a = [r[0]; 8];
     for n in 0..4 {
@@ -311,24 +189,6 @@ fn avx2_shuffled_4(r: [__m256; 8]) -> [__m256; 8] {
     a
 }
 
-take!(
-    avx2_taken_4,
-    "avx2",
-    8,
-    __m256,
-    _mm256_loadu_ps,
-    avx2_shuffled_4
-);
-whole!(
-    avx2_4,
-    "avx2",
-    8,
-    __m256,
-    avx2_taken_4,
-    _mm256_storeu_ps,
-    _mm256_stream_ps
-);
-
 /// Transposes the four by four parts of 128 bits of four registers.
 #[inline]
 #[target_feature(enable = "avx512f")]
@@ -345,156 +205,210 @@ fn parts_transposed(rows: [__m512i; 4]) -> [__m512i; 4] {
     ]
 }
 
+/// A block by fourths of its rows: of four rows that are a fourth of the block apart, each fourth is brought into one register.
+/// What such registers hold in each 128 bits is a square of elements.
 #[inline]
-#[target_feature(enable = "avx512f")]
-fn avx512_shuffled_8(r: [__m512i; 8]) -> [__m512i; 8] {
-    // Of each pair of rows the even and the odd columns, whose four parts of 128 bits belong to as many columns.
-    let even = |n: usize| _mm512_unpacklo_epi64(r[n], r[n + 1]);
-    let odd = |n: usize| _mm512_unpackhi_epi64(r[n], r[n + 1]);
-    let [a, c, e, g] = parts_transposed([even(0), even(2), even(4), even(6)]);
-    let [b, d, f, h] = parts_transposed([odd(0), odd(2), odd(4), odd(6)]);
-    [a, b, c, d, e, f, g, h]
+#[target_feature(enable = "avx512f,avx512bw")]
+#[expect(clippy::needless_range_loop, reason = "four arrays have the index")]
+fn squares<const N: usize>(row: impl Fn(usize) -> __m512i) -> [[__m512i; N]; 4] {
+    let mut squares = [[_mm512_setzero_si512(); N]; 4];
+    for n in 0..N {
+        let rows = [row(n), row(n + N), row(n + 2 * N), row(n + 3 * N)];
+        let [first, second, third, last] = parts_transposed(rows);
+        squares[0][n] = first;
+        squares[1][n] = second;
+        squares[2][n] = third;
+        squares[3][n] = last;
+    }
+    squares
 }
 
-/// Transposes the four by four elements of four bytes in each 128 bits.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn fours_transposed(rows: [__m512i; 4]) -> [__m512i; 4] {
-    let a = _mm512_unpacklo_epi32(rows[0], rows[1]);
-    let b = _mm512_unpackhi_epi32(rows[0], rows[1]);
-    let c = _mm512_unpacklo_epi32(rows[2], rows[3]);
-    let d = _mm512_unpackhi_epi32(rows[2], rows[3]);
-    [
-        _mm512_unpacklo_epi64(a, c),
-        _mm512_unpackhi_epi64(a, c),
-        _mm512_unpacklo_epi64(b, d),
-        _mm512_unpackhi_epi64(b, d),
-    ]
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn avx512_shuffled_4(r: [__m512i; 16]) -> [__m512i; 16] {
-    // Of each four rows every fourth column, whose four parts of 128 bits belong to as many columns.
-    let a = fours_transposed([r[0], r[1], r[2], r[3]]);
-    let b = fours_transposed([r[4], r[5], r[6], r[7]]);
-    let c = fours_transposed([r[8], r[9], r[10], r[11]]);
-    let d = fours_transposed([r[12], r[13], r[14], r[15]]);
-    let [a0, a4, a8, a12] = parts_transposed([a[0], b[0], c[0], d[0]]);
-    let [a1, a5, a9, a13] = parts_transposed([a[1], b[1], c[1], d[1]]);
-    let [a2, a6, a10, a14] = parts_transposed([a[2], b[2], c[2], d[2]]);
-    let [a3, a7, a11, a15] = parts_transposed([a[3], b[3], c[3], d[3]]);
-    [
-        a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15,
-    ]
-}
-
-take!(
-    avx512_taken_16,
-    "avx512f",
-    4,
-    __m512i,
-    _mm512_loadu_si512,
-    parts_transposed
-);
-
-take!(
-    avx512_taken_8,
-    "avx512f",
-    8,
-    __m512i,
-    _mm512_loadu_si512,
-    avx512_shuffled_8
-);
-take!(
-    avx512_taken_4,
-    "avx512f",
-    16,
-    __m512i,
-    _mm512_loadu_si512,
-    avx512_shuffled_4
-);
-
-macro_rules! avx512 {
-    ($whole:ident, $take:ident, $lanes:literal) => {
-        whole!(
-            $whole,
-            "avx512f",
-            $lanes,
-            __m512i,
-            $take,
-            _mm512_storeu_si512,
-            _mm512_stream_si512
-        );
+/// A function that transposes planes in blocks of whole lines.
+macro_rules! lines {
+    ($name:ident, $itemsize:literal, $square:ident) => {
+        /// # Safety
+        /// As for every [`Transpose`](crate::simd::Transpose), and the processor must have the features.
+        #[target_feature(enable = "avx512f,avx512bw")]
+        pub(super) unsafe fn $name<const STREAM: bool>(
+            source: *const u8,
+            target: *mut u8,
+            plane: Plane<'_>,
+            fetch: &mut Fetch<'_>,
+        ) {
+            const LANES: usize = LINE / $itemsize;
+            const SQUARE: usize = LANES / 4;
+            for (b, columns) in plane.b.chunks(LANES).enumerate() {
+                let from = source.wrapping_add(b * LINE);
+                for (a, rows) in plane.a.chunks(LANES).enumerate() {
+                    fetch.step();
+                    let to = target.wrapping_add(a * LINE);
+                    let whole: (Result<&[isize; LANES], _>, Result<&[isize; LANES], _>) =
+                        (rows.try_into(), columns.try_into());
+                    if let (Ok(rows), Ok(columns)) = whole {
+                        // SAFETY: the block is within what the caller vouches for; nothing is read of lines that are asked for.
+                        let squares = squares::<SQUARE>(|n| unsafe {
+                            let row = from.wrapping_offset(rows[n]);
+                            _mm_prefetch::<_MM_HINT_T0>(row.wrapping_add(LINE).cast());
+                            _mm512_loadu_si512(row.cast())
+                        });
+                        for fourth in 0..4 {
+                            let square = $square(squares[fourth]);
+                            for n in 0..SQUARE {
+                                let to = to.wrapping_offset(columns[fourth * SQUARE + n]);
+                                // SAFETY: as above.
+                                unsafe {
+                                    if STREAM {
+                                        _mm512_stream_si512(to.cast(), square[n]);
+                                    } else {
+                                        _mm512_storeu_si512(to.cast(), square[n]);
+                                    }
+                                }
+                            }
+                        }
+                        continue;
+                    }
+                    let (read, written) = (columns.len() * $itemsize, rows.len() * $itemsize);
+                    let squares = squares::<SQUARE>(|n| match rows.get(n) {
+                        // SAFETY: as above, with what the mask leaves.
+                        Some(&row) => unsafe {
+                            _mm512_maskz_loadu_epi8(mask(read), from.wrapping_offset(row).cast())
+                        },
+                        None => _mm512_setzero_si512(),
+                    });
+                    for (square, columns) in squares.into_iter().zip(columns.chunks(SQUARE)) {
+                        for (value, &column) in $square(square).into_iter().zip(columns) {
+                            let to = to.wrapping_offset(column);
+                            // SAFETY: as above.
+                            unsafe { _mm512_mask_storeu_epi8(to.cast(), mask(written), value) };
+                        }
+                    }
+                }
+            }
+        }
     };
 }
 
-avx512!(avx512_4, avx512_taken_4, 16);
-avx512!(avx512_8, avx512_taken_8, 8);
-avx512!(avx512_16, avx512_taken_16, 4);
+/// The first so many bytes of a register.
+fn mask(bytes: usize) -> u64 {
+    u64::MAX >> (LINE - bytes)
+}
 
-masked!(
-    masked_1,
-    "avx512bw,avx512vl",
-    16,
-    __m128i,
-    u16,
-    1,
-    _mm_setzero_si128,
-    _mm_maskz_loadu_epi8,
-    _mm_mask_storeu_epi8,
-    _mm_stream_si128,
-    shuffled_1
-);
-masked!(
-    masked_2,
-    "avx512bw,avx512vl",
-    8,
-    __m128i,
-    u8,
-    1,
-    _mm_setzero_si128,
-    _mm_maskz_loadu_epi16,
-    _mm_mask_storeu_epi16,
-    _mm_stream_si128,
-    shuffled_2
-);
-masked!(
-    masked_4,
-    "avx512f",
-    16,
-    __m512i,
-    u16,
-    1,
-    _mm512_setzero_si512,
-    _mm512_maskz_loadu_epi32,
-    _mm512_mask_storeu_epi32,
-    _mm512_stream_si512,
-    avx512_shuffled_4
-);
-masked!(
-    masked_8,
-    "avx512f",
-    8,
-    __m512i,
-    u8,
-    1,
-    _mm512_setzero_si512,
-    _mm512_maskz_loadu_epi64,
-    _mm512_mask_storeu_epi64,
-    _mm512_stream_si512,
-    avx512_shuffled_8
-);
-masked!(
-    masked_16,
-    "avx512f",
-    4,
-    __m512i,
-    u8,
-    2,
-    _mm512_setzero_si512,
-    _mm512_maskz_loadu_epi64,
-    _mm512_mask_storeu_epi64,
-    _mm512_stream_si512,
-    parts_transposed
-);
+#[rustfmt::skip]
+mod kernels {
+    use super::*;
+
+    interleaved!(sse2_square_1, "sse2", __m128i, _mm_unpacklo_epi8, _mm_unpackhi_epi8, [1, 2, 3, 4], [0, 1, 2, 3, 4, 5, 6, 7]);
+    interleaved!(sse2_square_2, "sse2", __m128i, _mm_unpacklo_epi16, _mm_unpackhi_epi16, [1, 2, 3], [0, 1, 2, 3]);
+    interleaved!(sse2_square_4, "sse2", __m128i, _mm_unpacklo_epi32, _mm_unpackhi_epi32, [1, 2], [0, 1]);
+    interleaved!(sse2_square_8, "sse2", __m128i, _mm_unpacklo_epi64, _mm_unpackhi_epi64, [1], [0]);
+    blocks!(sse2_1, "sse2", u8, 16, _mm_loadu_si128, _mm_storeu_si128, _mm_stream_si128, sse2_square_1);
+    blocks!(sse2_2, "sse2", [u8; 2], 8, _mm_loadu_si128, _mm_storeu_si128, _mm_stream_si128, sse2_square_2);
+    blocks!(sse2_4, "sse2", [u8; 4], 4, _mm_loadu_si128, _mm_storeu_si128, _mm_stream_si128, sse2_square_4);
+    blocks!(sse2_8, "sse2", [u8; 8], 2, _mm_loadu_si128, _mm_storeu_si128, _mm_stream_si128, sse2_square_8);
+    blocks!(sse2_16, "sse2", [u8; 16], 1, _mm_loadu_si128, _mm_storeu_si128, _mm_stream_si128, sse2_square_16);
+    blocks!(avx2_4, "avx2", [u8; 4], 8, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_stream_ps, avx2_square_4);
+    blocks!(avx2_8, "avx2", [u8; 8], 4, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_stream_pd, avx2_square_8);
+    blocks!(avx2_16, "avx2", [u8; 16], 2, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_stream_pd, avx2_square_16);
+
+    interleaved!(avx512_square_1, "avx512bw", __m512i, _mm512_unpacklo_epi8, _mm512_unpackhi_epi8, [1, 2, 3, 4], [0, 1, 2, 3, 4, 5, 6, 7]);
+    interleaved!(avx512_square_2, "avx512bw", __m512i, _mm512_unpacklo_epi16, _mm512_unpackhi_epi16, [1, 2, 3], [0, 1, 2, 3]);
+    interleaved!(avx512_square_4, "avx512f", __m512i, _mm512_unpacklo_epi32, _mm512_unpackhi_epi32, [1, 2], [0, 1]);
+    interleaved!(avx512_square_8, "avx512f", __m512i, _mm512_unpacklo_epi64, _mm512_unpackhi_epi64, [1], [0]);
+    lines!(avx512_1, 1, avx512_square_1);
+    lines!(avx512_2, 2, avx512_square_2);
+    lines!(avx512_4, 4, avx512_square_4);
+    lines!(avx512_8, 8, avx512_square_8);
+    lines!(avx512_16, 16, avx512_square_16);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::levels;
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A plane whose rows and columns begin at the places, moved by a kernel or element by element.
+    struct Case {
+        itemsize: usize,
+        source: Vec<u8>,
+        rows: Vec<isize>,
+        columns: Vec<isize>,
+        bytes: usize,
+    }
+
+    impl Case {
+        fn of(a: usize, b: usize, itemsize: usize, gap: usize, upwards: bool) -> Self {
+            let (row, column) = (b * itemsize + gap, (a * itemsize).next_multiple_of(LINE));
+            let source = (0..a * row).map(|n| (n * 7 + n / 251) as u8).collect();
+            let places = |count: usize, stride: usize| -> Vec<isize> {
+                let place = |n: usize| if upwards { n } else { count - 1 - n };
+                (0..count).map(|n| (place(n) * stride) as isize).collect()
+            };
+            Self {
+                itemsize,
+                source,
+                rows: places(a, row),
+                columns: places(b, column),
+                bytes: b * column,
+            }
+        }
+
+        /// What is in whole lines of a target whose columns begin so many bytes behind a line.
+        fn moved(&self, skip: usize, run: impl Fn(*const u8, *mut u8, Plane<'_>)) -> Vec<u8> {
+            let mut target = vec![0u8; self.bytes + 2 * LINE];
+            let start = target.as_ptr().align_offset(LINE);
+            let plane = Plane {
+                a: &self.rows,
+                b: &self.columns,
+            };
+            run(
+                self.source.as_ptr(),
+                target[start + skip..].as_mut_ptr(),
+                plane,
+            );
+            crate::simd::fence();
+            target[start..][..self.bytes + LINE].to_vec()
+        }
+
+        fn expected(&self, skip: usize) -> Vec<u8> {
+            self.moved(skip, |_, target, _| {
+                for (a, &row) in self.rows.iter().enumerate() {
+                    for (b, &column) in self.columns.iter().enumerate() {
+                        let from = row as usize + b * self.itemsize;
+                        let to = target
+                            .wrapping_offset(column)
+                            .wrapping_add(a * self.itemsize);
+                        let element = &self.source[from..from + self.itemsize];
+                        // SAFETY: the target has room for each row.
+                        unsafe { to.copy_from_nonoverlapping(element.as_ptr(), self.itemsize) };
+                    }
+                }
+            })
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+
+        #[test]
+        fn every_kernel_moves_planes_of_any_size(
+            a in 1usize..150, b in 1usize..150, size in 0u32..5, gap in 0usize..70, skip in 0usize..64, upwards: bool,
+            fetches: bool
+        ) {
+            let itemsize = 1 << size;
+            let case = Case::of(a, b, itemsize, gap, upwards);
+            let others = [0, 4096, -64];
+            for kernel in levels().filter_map(|level| kernel(level, itemsize)) {
+                let moved = |skip, run: crate::simd::Transpose| {
+                    case.moved(skip, |source, target, plane| {
+                        let mut fetch = if fetches { Fetch::new(source, &others, 200, a) } else { Fetch::nothing() };
+                        // SAFETY: source and target have room for the plane.
+                        unsafe { run(source, target, plane, &mut fetch) };
+                    })
+                };
+                prop_assert!(moved(skip, kernel.run) == case.expected(skip), "{} lanes", kernel.lanes);
+                prop_assert!(moved(0, kernel.stream) == case.expected(0), "{} lanes, streaming", kernel.lanes);
+            }
+        }
+    }
+}

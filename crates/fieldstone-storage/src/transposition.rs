@@ -1,0 +1,164 @@
+//! Copies in which one axis is contiguous in the target and another one in the source.
+//!
+//! The loops of the nest become a plane and what is around it. Along `a` the plane's elements follow each other in the target, along
+//! `b` in the source, over as many loops as go on where the one before ends: so an axis of three points makes no blocks of three.
+
+use crate::PerAxis;
+use crate::loops::{Loop, Nest, runs, turns};
+use crate::share::{Source, Target, share};
+use crate::simd::{self, Fetch, Kernel, Plane};
+use crate::tiles::{Cut, Tiles};
+use std::cell::RefCell;
+use std::ops::Range;
+
+/// Bytes of a tile along `a` and along `b` in copies through the caches: of what its rows share with the next tile's, the first-level
+/// cache holds one side.
+const TILE: (usize, usize) = (1 << 10, 2 << 10);
+
+/// Rows of the source that are shorter than this go on with another axis, if the target's are longer.
+const SHORT: usize = 512;
+
+/// A nest of loops as planes to transpose.
+pub(crate) struct Transposition {
+    /// What is contiguous in the target, the outermost loop first.
+    pub a: PerAxis<Loop>,
+    /// What is contiguous in the source.
+    pub b: PerAxis<Loop>,
+    /// The loops around them.
+    pub outer: PerAxis<Loop>,
+    pub itemsize: usize,
+    pub kernel: Kernel,
+}
+
+impl Transposition {
+    /// The nest as planes; none if no axis is contiguous on a side, or one is on both, or elements have an odd size.
+    pub fn of(nest: &Nest) -> Option<Self> {
+        let unit = nest.itemsize as isize;
+        let kernel = simd::transposition(nest.itemsize)?;
+        let mut outer = nest.loops.clone();
+        let first = outer.pop().filter(|axis| axis.target == unit)?;
+        let second = outer.iter().position(|axis| axis.source == unit)?;
+        let second = outer.remove(second);
+        let mut found = Self {
+            a: [first].into_iter().collect(),
+            b: [second].into_iter().collect(),
+            outer,
+            itemsize: nest.itemsize,
+            kernel,
+        };
+        while found.extend() {}
+        found.a.reverse();
+        found.b.reverse();
+        Some(found)
+    }
+
+    /// Takes a loop that goes on where the plane ends, if there is one.
+    fn extend(&mut self) -> bool {
+        let bytes = |run: &[Loop]| self.itemsize * turns(run);
+        let (long_a, long_b) = (bytes(&self.a), bytes(&self.b));
+        let place = |on: &dyn Fn(&Loop) -> bool| self.outer.iter().position(on);
+        let next_a = place(&|axis| axis.target == long_a as isize);
+        let next_b = place(&|axis| axis.source == long_b as isize);
+        match (next_a, next_b) {
+            (_, Some(next)) if next_a.is_none() || long_b < SHORT.min(long_a) => {
+                self.b.push(self.outer.remove(next));
+            }
+            (Some(next), _) => self.a.push(self.outer.remove(next)),
+            (None, _) => return false,
+        }
+        true
+    }
+
+    /// Copies all elements, through the caches.
+    ///
+    /// # Safety
+    /// The nest's elements must be readable from `source` on and writable from `target` on, by nobody else meanwhile, and be apart.
+    pub unsafe fn copy(&self, source: Source, target: Target, threads: usize) {
+        let lanes = self.kernel.lanes;
+        let cut = |run: &[Loop], bytes: usize| {
+            Cut::new(turns(run), (bytes / self.itemsize).max(lanes), lanes)
+        };
+        let tiles = Tiles {
+            a: cut(&self.a, TILE.0),
+            b: cut(&self.b, TILE.1),
+            outer: &self.outer,
+        };
+        self.each(&tiles, threads, &|tables, from, to| {
+            let plane = Plane {
+                a: &tables.a,
+                b: &tables.b,
+            };
+            let (from, to) = (source.at(from), target.at(to));
+            // SAFETY: the tile is within the nest's elements.
+            unsafe { (self.kernel.run)(from, to, plane, &mut Fetch::nothing()) };
+        });
+    }
+
+    /// Shares tiles between threads. `body` gets the tables of each, and where its first element is in source and target.
+    pub fn each(
+        &self,
+        tiles: &Tiles<'_>,
+        threads: usize,
+        body: &(dyn Fn(&mut Tables, isize, isize) + Sync),
+    ) {
+        let unit = self.itemsize as isize;
+        let elements = turns(&self.a) * turns(&self.b) * turns(&self.outer);
+        let bytes = elements * self.itemsize;
+        share(tiles.count(), bytes, threads, &|begin, end| {
+            TABLES.with_borrow_mut(|tables| {
+                tables.tile = (0..0, 0..0);
+                tiles.each(begin, end, |a, b, from, to| {
+                    let (first_a, first_b) = (a.start as isize, b.start as isize);
+                    tables.show(self, a, b);
+                    body(tables, from + first_b * unit, to + first_a * unit);
+                });
+            });
+        });
+    }
+}
+
+thread_local! {
+    static TABLES: RefCell<Tables> = RefCell::default();
+}
+
+/// What a thread knows of the tile it copies. Its memory stays with the thread.
+#[derive(Default)]
+pub(crate) struct Tables {
+    /// The tile these are of.
+    tile: (Range<usize>, Range<usize>),
+    /// Where rows begin in the source.
+    pub a: Vec<isize>,
+    /// Where columns begin in the target.
+    pub b: Vec<isize>,
+    /// Where they begin in the memory between.
+    pub lines: Vec<isize>,
+    pub between: Vec<u8>,
+}
+
+impl Tables {
+    /// Makes these the tables of a tile.
+    fn show(&mut self, plane: &Transposition, a: Range<usize>, b: Range<usize>) {
+        if self.tile.0 != a {
+            offsets(&plane.a, &a, |source, _| source, &mut self.a);
+        }
+        if self.tile.1 != b {
+            offsets(&plane.b, &b, |_, target| target, &mut self.b);
+        }
+        self.tile = (a, b);
+    }
+}
+
+/// Where a side finds elements of a run that is contiguous on the other side.
+fn offsets(
+    run: &[Loop],
+    part: &Range<usize>,
+    side: fn(isize, isize) -> isize,
+    found: &mut Vec<isize>,
+) {
+    found.clear();
+    let step = run.last().map_or(0, |axis| side(axis.source, axis.target));
+    runs(run, part.start, part.end, |source, target, count| {
+        let first = side(source, target);
+        found.extend((0..count as isize).map(|n| first + n * step));
+    });
+}
