@@ -345,6 +345,14 @@ impl Mask for Value<'_, I1> {}
 impl<'w, K: RealKind> Real for Value<'w, K> {
     type Bits = Value<'w, K::Bits>;
     type Mask = Value<'w, I1>;
+    const FRACTION: u32 = match K::DTYPE {
+        DType::Float32 => f32::MANTISSA_DIGITS - 1,
+        _ => f64::MANTISSA_DIGITS - 1,
+    };
+    const BIAS: u64 = match K::DTYPE {
+        DType::Float32 => f32::MAX_EXP as u64 - 1,
+        _ => f64::MAX_EXP as u64 - 1,
+    };
 
     fn of(value: f64) -> Value<'w, K> {
         Value::constant(value.to_bits())

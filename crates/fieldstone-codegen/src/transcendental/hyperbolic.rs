@@ -1,7 +1,6 @@
-//! `sinh`, `cosh`, `tanh` and their inverses, from `exp(x) - 1` and `log(1 + x)` with digits to spare.
+//! `sinh`, `cosh`, `tanh`, from `exp(x) - 1` with digits to spare.
 
 use super::exponential::{self, DOUBLE, exp_less_one};
-use super::logarithm::{self, log_of_one_plus, log_pair, parts_of_normal};
 use super::number::{Double, Real, Single};
 use super::polynomial::{Pair, polynomial};
 
@@ -10,12 +9,6 @@ const USUAL: f64 = 708.0;
 
 /// Beyond, `sinh` and `cosh` are infinite.
 const INFINITE: f64 = 711.0;
-
-/// Up to here, `asinh(x)` is `x`.
-const TINY: f64 = 1e-150;
-
-/// From here, `sqrt(x^2 + 1)` is `x`.
-const LARGE: f64 = 268435456.0;
 
 /// `exp(x)` and `exp(x) - 1` for positive numbers.
 #[inline(always)]
@@ -150,91 +143,4 @@ pub fn tanh_single<R: Single>(x: R) -> R {
     let (exp, less_one) = exponentials_single(x + x);
     let value = less_one / (exp + R::Wide::of(1.0));
     value.narrow().copysign(x)
-}
-
-/// `asinh(x)`.
-#[inline(always)]
-pub fn asinh<R: Real>(x: R) -> R {
-    let magnitude = x.abs();
-    let square = Pair::product(magnitude, magnitude);
-    let sum = Pair::sum_of_any(square.high, R::of(1.0));
-    let root = Pair {
-        high: sum.high,
-        low: sum.low + square.low,
-    }
-    .sqrt();
-    // x - 1 + sqrt(x^2 + 1), so that no digits are lost near zero.
-    let one_more = Pair::sum(root.high, R::of(1.0));
-    let one_more = Pair {
-        high: one_more.high,
-        low: one_more.low + root.low,
-    };
-    let other = square.over(one_more);
-    let sum = Pair::sum(magnitude, other.high);
-    let less_one = Pair {
-        high: sum.high,
-        low: sum.low + other.low,
-    };
-    // Of the smallest numbers the half has fewer digits.
-    let is_tiny = magnitude.below(R::of(TINY));
-    R::select(is_tiny, magnitude, of_sum(magnitude, less_one)).copysign(x)
-}
-
-/// `acosh(x)`.
-#[inline(always)]
-pub fn acosh<R: Real>(x: R) -> R {
-    let less_one = x - R::of(1.0);
-    let square = Pair::product(less_one, less_one);
-    let twice = less_one + less_one;
-    let sum = Pair::sum_of_any(twice, square.high);
-    let root = Pair {
-        high: sum.high,
-        low: sum.low + square.low,
-    }
-    .sqrt();
-    let sum = Pair::sum_of_any(less_one, root.high);
-    let value = of_sum(
-        x,
-        Pair {
-            high: sum.high,
-            low: sum.low + root.low,
-        },
-    );
-    R::select(x.below(R::of(1.0)), R::of(f64::NAN), value)
-}
-
-/// The logarithm of a sum of a positive number and a root, given less one; of twice the number where that is large.
-#[inline(always)]
-fn of_sum<R: Real>(number: R, less_one: Pair<R>) -> R {
-    let is_large = !number.at_most(R::of(LARGE));
-    let value = log_of_one_plus(less_one);
-    let value = value.high + value.low;
-    let [value] = R::rarely(is_large, [value], || {
-        let log = log_pair(parts_of_normal(number, &logarithm::DOUBLE));
-        let sum = log.plus(Pair::of((std::f64::consts::LN_2, 2.3190468138462996e-17)));
-        let is_finite = number.below(R::of(f64::INFINITY));
-        let large = R::select(is_finite, sum.high + sum.low, number);
-        [R::select(is_large, large, value)]
-    });
-    value
-}
-
-/// `atanh(x)`.
-#[inline(always)]
-pub fn atanh<R: Real>(x: R) -> R {
-    let magnitude = x.abs();
-    let one = R::of(1.0);
-    let twice = Pair {
-        high: magnitude + magnitude,
-        low: R::of(0.0),
-    };
-    let log = log_of_one_plus(twice.over(Pair::sum(one, -magnitude)));
-    let value = R::of(0.5) * (log.high + log.low);
-    let is_usual = magnitude.below(one);
-    let [value] = R::rarely(!is_usual, [value], || {
-        let is_one = magnitude.equals(one);
-        let edge = R::select(is_one, R::of(f64::INFINITY), R::of(f64::NAN));
-        [R::select(is_usual, value, edge)]
-    });
-    value.copysign(x)
 }

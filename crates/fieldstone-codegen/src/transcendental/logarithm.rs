@@ -9,7 +9,7 @@ pub struct Constants {
     /// `(2 atanh(s) / s - 2) / s^2` as polynomial of `s^2`.
     polynomial: &'static [f64],
     /// `log(2)`: so few digits that multiples are exact, and the rest.
-    log_2: (f64, f64),
+    pub log_2: (f64, f64),
     /// Bits of the fraction.
     fraction: u32,
     /// Bits of the smallest `m`, the square root of one half.
@@ -211,31 +211,25 @@ fn log_of_sum<R: Real>(exponent: R, fraction: Pair<R>) -> Pair<R> {
 #[inline(always)]
 pub fn log10<R: Real>(x: R) -> R {
     let is_usual = is_usual(x, &DOUBLE);
-    let natural = log_pair(parts(x, is_usual, &DOUBLE));
-    let value = natural.times_pair(Pair::of(LOG10_E)).high;
+    let Parts { exponent, fraction } = parts(x, is_usual, &DOUBLE);
+    let s = fraction / (fraction + R::of(2.0));
+    let square = s * s;
+    // As `log` does it, with a sum that has more digits.
+    let half = fraction * R::of(0.5);
+    let half_square = half * fraction;
+    let lost = half.mul_add(fraction, -half_square);
+    let rest = square.mul_add(polynomial(square, DOUBLE.polynomial), half_square);
+    let first = Pair::sum(fraction, -half_square);
+    let sum = Pair::sum(exponent * R::of(DOUBLE.log_2.0), first.high);
+    let low = exponent.mul_add(R::of(DOUBLE.log_2.1), first.low - lost);
+    let low = sum.low + s.mul_add(rest, low);
+    let Pair { high, low } = Pair::sum(sum.high, low);
+    let product = Pair::product(high, R::of(LOG10_E.0));
+    let low = high.mul_add(R::of(LOG10_E.1), low.mul_add(R::of(LOG10_E.0), product.low));
+    let value = product.high + low;
     let [value] = R::rarely(!is_usual, [value], || [at_the_edges(x, value)]);
     value
 }
 
 /// The logarithm of e to base ten: its first digits and the others.
 const LOG10_E: (f64, f64) = (std::f64::consts::LOG10_E, 1.098319650216765e-17);
-
-/// `log(1 + x)` in 64 bits for positive numbers and zero.
-#[inline(always)]
-pub fn log_of_one_plus<R: Real>(x: Pair<R>) -> Pair<R> {
-    let sum = Pair::sum_of_any(R::of(1.0), x.high);
-    let sum = Pair {
-        high: sum.high,
-        low: sum.low + x.low,
-    }
-    .normal();
-    let parts = parts_of_normal(sum.high, &DOUBLE);
-    // 2^-exponent
-    let rounding = R::of(6755399441055744.0);
-    let power = (rounding - parts.exponent).bits().up(52) + R::of(1.0).bits();
-    let fraction = Pair::sum(parts.fraction, sum.low * power.real());
-    // Where the sum has lost digits of x.
-    let is_near = x.high.below(R::of(0.4));
-    let fraction = Pair::select(is_near, x, fraction);
-    log_of_sum(R::select(is_near, R::of(0.0), parts.exponent), fraction)
-}

@@ -11,7 +11,8 @@
 //! | [`polynomial`] | polynomials, and sums of two numbers with twice the digits |
 //! | [`reduction`] | angles less multiples of half pi |
 //! | [`exponential`], [`logarithm`], [`power`], [`cube_root`] | powers and their inverses |
-//! | [`trigonometric`], [`hyperbolic`], [`inverse`] | functions of angles and areas, and their inverses |
+//! | [`trigonometric`], [`inverse`] | functions of angles, and their inverses |
+//! | [`hyperbolic`], [`inverse_hyperbolic`] | functions of areas, and their inverses |
 //! | [`error_function`], [`gamma`] | functions of probability |
 //! | [`single`] | what is computed with 64 bits and rounded |
 //!
@@ -25,6 +26,7 @@ pub mod exponential;
 pub mod gamma;
 pub mod hyperbolic;
 pub mod inverse;
+pub mod inverse_hyperbolic;
 pub mod logarithm;
 pub mod number;
 pub mod polynomial;
@@ -131,21 +133,21 @@ functions! {
         Exp exponential::exp_double, exponential::exp_single;
         Log logarithm::log_double, logarithm::log_single;
         Log10 logarithm::log10, power::log10_single;
-        Cbrt cube_root::cbrt, single::cbrt;
+        Cbrt cube_root::cbrt_double, cube_root::cbrt_single;
         Sin trigonometric::sin, trigonometric::sin_single;
         Cos trigonometric::cos, trigonometric::cos_single;
-        Tan trigonometric::tan, single::tan;
-        Asin inverse::asin, single::asin;
-        Acos inverse::acos, single::acos;
-        Atan inverse::atan, single::atan;
+        Tan trigonometric::tan, trigonometric::tan_single;
+        Asin inverse::asin_double, inverse::asin_single;
+        Acos inverse::acos_double, inverse::acos_single;
+        Atan inverse::atan_double, inverse::atan_single;
         Sinh hyperbolic::sinh, hyperbolic::sinh_single;
         Cosh hyperbolic::cosh, hyperbolic::cosh_single;
         Tanh hyperbolic::tanh, hyperbolic::tanh_single;
-        Asinh hyperbolic::asinh, single::asinh;
-        Acosh hyperbolic::acosh, single::acosh;
-        Atanh hyperbolic::atanh, single::atanh;
-        Erf error_function::erf, single::erf;
-        Erfc error_function::erfc, single::erfc;
+        Asinh inverse_hyperbolic::asinh_double, inverse_hyperbolic::asinh_single;
+        Acosh inverse_hyperbolic::acosh_double, inverse_hyperbolic::acosh_single;
+        Atanh inverse_hyperbolic::atanh_double, inverse_hyperbolic::atanh_single;
+        Erf error_function::erf, error_function::erf_single;
+        Erfc error_function::erfc, error_function::erfc_single;
         Gamma gamma::gamma, single::gamma;
     }
     two {

@@ -18,6 +18,10 @@ pub trait Real:
     type Bits: Bits<Real = Self, Mask = Self::Mask>;
     /// A truth for each lane.
     type Mask: Mask;
+    /// Bits of the fraction.
+    const FRACTION: u32;
+    /// What stands for the exponent zero.
+    const BIAS: u64;
 
     /// A constant, rounded to the type.
     fn of(value: f64) -> Self;
@@ -39,6 +43,24 @@ pub trait Real:
     fn select(mask: Self::Mask, a: Self, b: Self) -> Self;
     /// The bits.
     fn bits(self) -> Self::Bits;
+
+    /// `2^n` of an integer `n`, where that is a normal number.
+    #[inline(always)]
+    fn power_of_two(n: Self) -> Self {
+        // The lowest bits of the sum are the integer.
+        let rounding = Self::of(1.5 * (1u64 << Self::FRACTION) as f64);
+        ((n + rounding).bits().up(Self::FRACTION) + Self::of(1.0).bits()).real()
+    }
+
+    /// Roughly `1 / self` of a positive number, off by up to a tenth: for the last digits of a quotient.
+    ///
+    /// Bits as an integer are nearly a logarithm.
+    #[inline(always)]
+    fn near_reciprocal(self) -> Self {
+        let one = (1u64 << Self::FRACTION) as f64;
+        let twice = (2.0 * Self::BIAS as f64 - 0.101) * one;
+        (Self::Bits::of(twice as u64) - self.bits()).real()
+    }
 
     /// `rare()` if the mask holds in any lane, else `usual`.
     ///

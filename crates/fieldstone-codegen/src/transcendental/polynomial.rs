@@ -13,6 +13,16 @@ pub fn polynomial<R: Real>(x: R, coefficients: &[f64]) -> R {
     odd.mul_add(x, even)
 }
 
+/// The same by Horner's rule: with signs that alternate, or with little to spare, fewer digits are lost.
+#[inline(always)]
+pub fn exact_polynomial<R: Real>(x: R, coefficients: &[f64]) -> R {
+    let mut sum = R::of(coefficients[coefficients.len() - 1]);
+    for coefficient in coefficients.iter().rev().skip(1) {
+        sum = sum.mul_add(x, R::of(*coefficient));
+    }
+    sum
+}
+
 /// `c[0] + c[2] x + c[4] x^2 + …`
 #[inline(always)]
 fn every_other<R: Real>(x: R, coefficients: &[f64]) -> R {
@@ -45,6 +55,24 @@ impl<R: Real> Pair<R> {
         Pair {
             high: R::of(parts.0),
             low: R::of(parts.1),
+        }
+    }
+
+    /// A number.
+    #[inline(always)]
+    pub fn number(high: R) -> Pair<R> {
+        Pair {
+            high,
+            low: R::of(0.0),
+        }
+    }
+
+    /// `self` and some more of its last digits.
+    #[inline(always)]
+    pub fn and(self, low: R) -> Pair<R> {
+        Pair {
+            high: self.high,
+            low: self.low + low,
         }
     }
 
@@ -129,16 +157,25 @@ impl<R: Real> Pair<R> {
         }
     }
 
-    /// The square root, to about twice the digits; of zero, zero.
+    /// `self / b` of a positive number, to a few more digits than one number has.
     #[inline(always)]
-    pub fn sqrt(self) -> Pair<R> {
-        let high = self.high.sqrt();
-        let rest = (-high).mul_add(high, self.high) + self.low;
-        let low = rest / (high + high);
-        let is_zero = high.equals(R::of(0.0));
+    pub fn nearly_over(self, b: Pair<R>) -> Pair<R> {
+        let high = self.high / b.high;
+        let rest = (-high).mul_add(b.high, self.high) + (-high).mul_add(b.low, self.low);
         Pair {
             high,
-            low: R::select(is_zero, high, low),
+            low: rest * b.high.near_reciprocal(),
+        }
+    }
+
+    /// The square root, to a few more digits than one number has.
+    #[inline(always)]
+    pub fn near_sqrt(self) -> Pair<R> {
+        let high = self.high.sqrt();
+        let rest = (-high).mul_add(high, self.high) + self.low;
+        Pair {
+            high,
+            low: rest * (high + high).near_reciprocal(),
         }
     }
 

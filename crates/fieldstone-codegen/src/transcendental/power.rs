@@ -60,15 +60,21 @@ pub fn log10_single<R: Single>(x: R) -> R {
     value.narrow()
 }
 
+/// `2^x` with more digits than 32 bits hold, where that is a normal number.
+#[inline(always)]
+pub fn exp2_single<R: Double>(x: R) -> R {
+    let rounding = R::of(6755399441055744.0);
+    let shifted = x + rounding;
+    let value = polynomial(x - (shifted - rounding), &EXP2);
+    (value.bits() + shifted.bits().up(52)).real()
+}
+
 /// `x` to the power of `y`, computed with 64 bits: there no result of 32 bits overflows.
 #[inline(always)]
 pub fn pow_single<R: Single>(x: R, y: R) -> R {
     let (x, y) = (x.widen(), y.widen());
     let exponent = y * log2_single(x.abs());
-    let rounding = R::Wide::of(6755399441055744.0);
-    let shifted = exponent + rounding;
-    let value = polynomial(exponent - (shifted - rounding), &EXP2);
-    let power = (value.bits() + shifted.bits().up(52)).real();
+    let power = exp2_single(exponent);
     let is_usual = R::Wide::of(0.0).below(x)
         & x.below(R::Wide::of(f64::INFINITY))
         & exponent.abs().at_most(R::Wide::of(1000.0));

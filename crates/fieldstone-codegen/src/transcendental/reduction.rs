@@ -63,7 +63,8 @@ pub fn near_quadrant<R: Real>(x: R, constants: &Constants) -> Quadrant<R> {
     // Exact, as the difference has no more digits.
     let rest = n.mul_add(R::of(-half_pi[0]), x);
     let second = Pair::product(n, R::of(-half_pi[1]));
-    let sum = Pair::sum_of_any(rest, second.high);
+    // Exact also where the rest is the smaller one: its last digits are worth more than those of the sum.
+    let sum = Pair::sum(rest, second.high);
     let low = n.mul_add(R::of(-half_pi[2]), sum.low + second.low);
     Quadrant {
         number: shifted.bits(),

@@ -11,6 +11,8 @@ macro_rules! scalar {
         impl Real for $real {
             type Bits = Wrapping<$bits>;
             type Mask = bool;
+            const FRACTION: u32 = $real::MANTISSA_DIGITS - 1;
+            const BIAS: u64 = $real::MAX_EXP as u64 - 1;
 
             #[inline(always)]
             fn of(value: f64) -> $real {

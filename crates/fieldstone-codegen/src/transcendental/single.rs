@@ -1,7 +1,7 @@
 //! Functions of 32 bits that are computed with 64 and rounded.
 
+use super::gamma;
 use super::number::{Double, Single};
-use super::{cube_root, error_function, gamma, hyperbolic, inverse, trigonometric};
 
 macro_rules! rounded {
     ($($function:ident = $double:path;)*) => {$(
@@ -14,15 +14,5 @@ macro_rules! rounded {
 }
 
 rounded! {
-    cbrt = cube_root::cbrt;
-    tan = trigonometric::tan;
-    asin = inverse::asin;
-    acos = inverse::acos;
-    atan = inverse::atan;
-    asinh = hyperbolic::asinh;
-    acosh = hyperbolic::acosh;
-    atanh = hyperbolic::atanh;
-    erf = error_function::erf;
-    erfc = error_function::erfc;
     gamma = gamma::gamma;
 }

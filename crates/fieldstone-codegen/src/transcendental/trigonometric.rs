@@ -6,6 +6,8 @@ use super::reduction::{self, Quadrant, is_far, near_quadrant, quadrant};
 
 /// What depends on the type; the polynomials are for `|x| <= pi / 4`.
 struct Constants {
+    /// `(tan(x) - x) / x^3` as polynomial of `x^2`.
+    tan: &'static [f64],
     /// `(sin(x) - x) / x^3` as polynomial of `x^2`.
     sin: &'static [f64],
     /// `(cos(x) - 1 + x^2 / 2) / x^4` as polynomial of `x^2`.
@@ -14,8 +16,24 @@ struct Constants {
     sign: u32,
 }
 
-/// For 64 bits; the polynomials are off by 2^-62 of the sine and 2^-68 of the cosine.
+/// For 64 bits; the polynomials are off by 2^-62 of the sine, 2^-68 of the cosine and 2^-56 of the tangent.
 const DOUBLE: Constants = Constants {
+    tan: &[
+        0.3333333333333278,
+        0.13333333333414124,
+        0.05396825392688859,
+        0.02186948960399388,
+        0.008863219231874435,
+        0.0035922884895388894,
+        0.0014547614415920532,
+        0.0005950504951113277,
+        0.00022242096195799647,
+        0.00013644208056138254,
+        -2.6269881938506494e-05,
+        8.934640525329698e-05,
+        -4.481976413106227e-05,
+        2.0849673441830516e-05,
+    ],
     sin: &[
         -0.16666666666666666,
         0.0083333333333331,
@@ -37,8 +55,17 @@ const DOUBLE: Constants = Constants {
     sign: 63,
 };
 
-/// For 32 bits; the polynomials are off by 2^-32 of the sine and 2^-36 of the cosine.
+/// For 32 bits; the polynomials are off by 2^-32 of the sine, 2^-36 of the cosine and 2^-29 of the tangent.
 const SINGLE: Constants = Constants {
+    tan: &[
+        0.33333349227905273,
+        0.13332676887512207,
+        0.05405867099761963,
+        0.02128765918314457,
+        0.010823366232216358,
+        0.00010368514631409198,
+        0.004369916394352913,
+    ],
     sin: &[
         -0.1666666716337204,
         0.008333371952176094,
@@ -90,16 +117,44 @@ pub fn cos_single<R: Single>(x: R) -> R {
     value
 }
 
-/// `tan(x)`.
+/// `tan(x)` in 64 bits.
 #[inline(always)]
 pub fn tan<R: Double>(x: R) -> R {
-    let Quadrant { number, rest } = quadrant(x);
-    let (sine, cosine) = (sine_of(rest).normal(), cosine_of(rest).normal());
-    let is_odd = is_odd(number);
-    let above = Pair::select(is_odd, cosine, sine);
-    let below = Pair::select(is_odd, -sine, cosine);
-    let value = above.over(below);
-    R::select(x.equals(R::of(0.0)), x, value.high + value.low)
+    let value = tangent_of_quadrant(quadrant(x), &DOUBLE);
+    R::select(x.equals(R::of(0.0)), x, value)
+}
+
+/// `tan(x)` in 32 bits.
+#[inline(always)]
+pub fn tan_single<R: Single>(x: R) -> R {
+    let value = tangent_of_quadrant(near_quadrant(x, &reduction::SINGLE), &SINGLE);
+    let value = R::select(x.equals(R::of(0.0)), x, value);
+    let is_far = is_far(x, &reduction::SINGLE);
+    let [value] = R::rarely(is_far, [value], || {
+        [R::select(is_far, tan(x.widen()).narrow(), value)]
+    });
+    value
+}
+
+/// The tangent of an angle, or less one divided by it.
+#[inline(always)]
+fn tangent_of_quadrant<R: Real>(
+    Quadrant { number, rest }: Quadrant<R>,
+    constants: &Constants,
+) -> R {
+    let square = Pair::product(rest.high, rest.high);
+    let factor = polynomial(square.high, constants.tan);
+    let beyond = square.high.mul_add(factor, square.low * factor);
+    let high = rest.high.mul_add(beyond, rest.high);
+    let low = rest.high.mul_add(beyond, rest.high - high);
+    let tangent = Pair { high, low };
+    let slope = tangent.high.mul_add(tangent.high, R::of(1.0));
+    let tangent = tangent.and(rest.low * slope);
+    let one = R::of(1.0);
+    let high = -one / tangent.high;
+    let low = high.mul_add(tangent.high, one) + high * tangent.low;
+    let reciprocal = low.mul_add(high, high);
+    R::select(is_odd(number), reciprocal, tangent.high + tangent.low)
 }
 
 /// The sine of an angle and some more right angles.
