@@ -121,6 +121,19 @@ def test_operators_give_the_bits_of_numpy(from_text, backend, expression, dtype,
         assert_same_bits(out, oracle(a, b), a, b)
 
 
+@pytest.mark.parametrize("dtype", REALS)
+@pytest.mark.parametrize("expression", ["a // b", "a % b"])
+def test_remainders_are_exact_beside_multiples(from_text, backend, expression, dtype):
+    random = np.random.default_rng(5)
+    b = random.normal(0, 3, (40, 4, 3)).astype(dtype)
+    multiple = random.integers(-1000, 1000, b.shape).astype(dtype) * b
+    for a in [multiple, *(np.nextafter(multiple, b.dtype.type(to)) for to in (-np.inf, np.inf)), b[::-1].copy()]:
+        out = np.zeros_like(a)
+        types = {"T": np.dtype(dtype), "R": np.dtype(dtype)}
+        gtscript.stencil(backend, from_text(ONE_OPERATION.format(expression=expression)), dtypes=types)(a, b, out)
+        assert_same_bits(out, {"a // b": np.floor_divide, "a % b": np.remainder}[expression](a, b), a, b)
+
+
 def extreme(name, a, b):
     """The smaller or the larger number, of two zeros the first. Which one NumPy takes is not the same everywhere."""
     return np.where((a == 0) & (b == 0), a, {"min": np.minimum, "max": np.maximum}[name](a, b))

@@ -46,12 +46,12 @@ impl Arithmetic<'_> {
         self.lanes.constant(dtype, &value.to_string())
     }
 
-    fn instruction(&mut self, opcode: &str, dtype: DType, a: &str, b: &str) -> String {
+    pub fn instruction(&mut self, opcode: &str, dtype: DType, a: &str, b: &str) -> String {
         let kind = self.lanes.value(dtype);
         self.b.value(format_args!("{opcode} {kind} {a}, {b}"))
     }
 
-    fn intrinsic(&mut self, name: &str, dtype: DType, arguments: &[&str]) -> String {
+    pub fn intrinsic(&mut self, name: &str, dtype: DType, arguments: &[&str]) -> String {
         let kind = self.lanes.value(dtype);
         let function = format!("llvm.{name}.{}", self.lanes.suffix(dtype));
         let arguments: Vec<(&str, &str)> = arguments.iter().map(|a| (kind.as_str(), *a)).collect();
@@ -132,10 +132,7 @@ impl Arithmetic<'_> {
             BinaryOp::Div => "fdiv",
             BinaryOp::Mod => return self.call(Builtin::Mod, dtype, &[a, b]),
             BinaryOp::Pow => return self.call(Builtin::Pow, dtype, &[a, b]),
-            BinaryOp::FloorDiv => {
-                let (name, _) = math::floor_div_symbol(dtype).expect("reals have a floor division");
-                return self.each_lane(name, dtype, &[a, b]);
-            }
+            BinaryOp::FloorDiv => return self.real_floor_div(dtype, a, b),
             _ => unreachable!("type resolution refuses {op:?} on reals"),
         };
         let opcode = format!("{instruction}{}", flags(self.fast_math));
@@ -257,6 +254,7 @@ impl Arithmetic<'_> {
                 Builtin::Sqrt => "sqrt",
                 Builtin::Min => return self.extreme(CompareOp::Lt, dtype, a, arguments[1]),
                 Builtin::Max => return self.extreme(CompareOp::Gt, dtype, a, arguments[1]),
+                Builtin::Mod => return self.real_modulo(dtype, a, arguments[1]),
                 Builtin::Floor => "floor",
                 Builtin::Ceil => "ceil",
                 Builtin::Trunc => "trunc",
@@ -351,7 +349,7 @@ impl Arithmetic<'_> {
     }
 
     /// Calls a function of our own on every lane.
-    fn each_lane(&mut self, name: &str, dtype: DType, arguments: &[&str]) -> String {
+    pub fn each_lane(&mut self, name: &str, dtype: DType, arguments: &[&str]) -> String {
         let (element, kind) = (types::register(dtype), self.lanes.value(dtype));
         let argument = types::argument(dtype);
         if self.lanes.width == 1 {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Display, Write};
 
 use super::function::Function;
+use super::types::Lanes;
 
 /// What functions refer to.
 #[derive(Default)]
@@ -85,6 +86,15 @@ impl Builder {
     pub fn call_void(&mut self, function: &str, arguments: &[(&str, &str)]) {
         let call = self.call_text("void", function, arguments);
         self.effect(call);
+    }
+
+    /// Whether a mask holds in any lane.
+    pub fn any(&mut self, lanes: Lanes, mask: &str) -> String {
+        if lanes.width == 1 {
+            return mask.to_owned();
+        }
+        let function = format!("llvm.vector.reduce.or.{}", lanes.suffix_of("i1"));
+        self.call("i1", &function, &[(&lanes.of("i1"), mask)])
     }
 
     fn call_text(&mut self, result: &str, function: &str, arguments: &[(&str, &str)]) -> String {
@@ -198,6 +208,8 @@ impl Builder {
 
     /// Begins what runs only if a condition holds, which it hardly ever does.
     pub fn begin_rare(&mut self, condition: &str) -> Rare {
+        let weights = String::from("!1 = !{!\"branch_weights\", i32 1, i32 2000}");
+        self.needs.declarations.insert(weights);
         let name = self.fresh("rare.");
         let before = self.block.clone();
         self.effect(format_args!(

@@ -87,9 +87,6 @@ const INLINED: usize = 1500;
 
 /// Adds the definitions of the functions that a module needs.
 pub(super) fn define(module: &mut String, needs: &mut Needs) {
-    if !needs.functions.is_empty() {
-        module.push_str("!1 = !{!\"branch_weights\", i32 1, i32 2000}\n\n");
-    }
     for (function, calls) in std::mem::take(&mut needs.functions) {
         let (body, needed) = function.body();
         let instructions = body.lines().count();
@@ -155,17 +152,6 @@ impl Writer {
             format!("{name} = internal unnamed_addr constant [{count} x double] [{values}]");
         self.b.borrow_mut().needs.declarations.insert(definition);
         name
-    }
-
-    /// Whether a mask holds in any lane.
-    fn any(&self, mask: Value<'_, I1>) -> String {
-        let mask = mask.text(self);
-        if self.lanes.width == 1 {
-            return mask;
-        }
-        let function = format!("llvm.vector.reduce.or.{}", self.lanes.suffix_of("i1"));
-        let kind = self.lanes.of("i1");
-        self.b.borrow_mut().call("i1", &function, &[(&kind, &mask)])
     }
 }
 
@@ -412,7 +398,8 @@ impl<'w, K: RealKind> Real for Value<'w, K> {
         rare: impl FnOnce() -> [Value<'w, K>; N],
     ) -> [Value<'w, K>; N] {
         let w = writer_of([mask.writer()]);
-        let condition = w.any(mask);
+        let mask = mask.text(w);
+        let condition = w.b.borrow_mut().any(w.lanes, &mask);
         let block = w.b.borrow_mut().begin_rare(&condition);
         let rare = rare();
         let kind = w.lanes.of(K::NAME);

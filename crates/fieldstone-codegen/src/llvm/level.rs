@@ -216,11 +216,11 @@ impl Body<'_, '_> {
         if let Some(counts) = counts {
             let counts = match narrow == row {
                 true => counts,
-                false => self.any(row, &counts),
+                false => self.b.any(row, &counts),
             };
             fails = self.arithmetic().and(&fails, &counts);
         }
-        let fails = self.any(narrow, &fails);
+        let fails = self.b.any(narrow, &fails);
         let mut failures = self.context.failures.borrow_mut();
         let known = failures.iter().position(|known| *known == failure);
         let number = known.unwrap_or_else(|| {
@@ -234,16 +234,6 @@ impl Body<'_, '_> {
                 number + 1
             ));
         });
-    }
-
-    /// Whether a condition holds in any lane.
-    pub(super) fn any(&mut self, lanes: Lanes, condition: &str) -> String {
-        if lanes.width == 1 {
-            return condition.to_owned();
-        }
-        let kind = lanes.of("i1");
-        let function = format!("llvm.vector.reduce.or.{}", lanes.suffix_of("i1"));
-        self.b.call("i1", &function, &[(&kind, condition)])
     }
 }
 

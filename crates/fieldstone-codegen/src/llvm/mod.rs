@@ -15,6 +15,7 @@
 //! | `level` | accesses at levels that are computed |
 //! | `element` | accesses to elements of data dimensions that are not taken apart |
 //! | `arithmetic` | one operation on vectors |
+//! | `remainder` | `%` and `//` of reals on vectors |
 //! | `function` | the functions of the language on vectors |
 
 pub mod abi;
@@ -30,6 +31,7 @@ mod level;
 mod memory;
 mod place;
 mod range;
+mod remainder;
 mod row;
 mod rows;
 mod transposition;

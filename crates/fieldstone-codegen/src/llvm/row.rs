@@ -555,7 +555,7 @@ impl Body<'_, '_> {
         self.guard = Some(names[0].clone());
         let holds = self.expression(test);
         let active = self.arithmetic().and(&names[0], &holds);
-        let any = self.any(self.lanes, &active);
+        let any = self.b.any(self.lanes, &active);
         self.b.repeat_while(&name, &any);
         self.statements(body, Some(&active));
         values[0].1 = active;

@@ -1,25 +1,88 @@
-//! `erf` and `erfc`: a polynomial near zero, `exp(-x^2)` times another elsewhere.
+//! `erf`: a polynomial near zero, elsewhere one less the exponential of another. `erfc`: `exp(-x^2)` times a polynomial.
 
 use super::exponential::{self, exp_less_one};
 use super::number::{Double, Real, Single};
 use super::polynomial::{Pair, exact_polynomial, polynomial};
 use super::power::exp2_single;
 
-/// `erf(x) / x - 1` as polynomial of `x^2` for `|x| <= 3/4`.
-const NEAR: [f64; 12] = [
-    0.1283791670955126,
-    -0.37612638903183754,
-    0.11283791670955202,
-    -0.02686617064514684,
-    0.0052239776255872585,
-    -0.0008548327028991246,
-    0.00012055332888750569,
-    -1.4925631447966535e-05,
-    1.646123649067476e-06,
-    -1.634405035200829e-07,
-    1.449185545252741e-08,
-    -9.74657639346498e-10,
-];
+/// What depends on the type.
+struct Constants {
+    /// `erf(x) / x - 1` as polynomial of `x^2` for `|x| <= 1`.
+    near: &'static [f64],
+    /// `-log(erfc(x)) / x` as polynomial of `x` from one on.
+    log: &'static [f64],
+    /// Beyond, `erf` is one.
+    one: f64,
+    exponential: &'static exponential::Constants,
+}
+
+/// For 64 bits; by the polynomials `erf` is off by at most 2^-56 of itself.
+const DOUBLE: Constants = Constants {
+    near: &[
+        0.1283791670955126,
+        -0.37612638903183876,
+        0.11283791670958777,
+        -0.026866170645630082,
+        0.005223977629222179,
+        -0.0008548327197733799,
+        0.00012055338093514177,
+        -1.492574636535486e-05,
+        1.6463215540096319e-06,
+        -1.637200940645957e-07,
+        1.4795759600648493e-08,
+        -1.186594212760181e-09,
+        6.743943213656629e-11,
+    ],
+    log: &[
+        1.1283792568416007,
+        0.6366188052071522,
+        0.10277752624435396,
+        -0.019144195896677187,
+        -0.0001736570691322935,
+        0.0016360474344673842,
+        -0.0005108396218084156,
+        -5.7383134852852974e-05,
+        0.00013511549090116363,
+        -7.836161429232854e-05,
+        3.0476512795577036e-05,
+        -9.084331514209081e-06,
+        2.162932790789059e-06,
+        -4.1651556203526613e-07,
+        6.476504373370065e-08,
+        -8.03650633790822e-09,
+        7.783988534968119e-10,
+        -5.6745389623427505e-11,
+        2.9288734429208496e-12,
+        -9.540143241387635e-14,
+        1.4742127187362058e-15,
+    ],
+    one: 6.0,
+    exponential: &exponential::DOUBLE,
+};
+
+/// For 32 bits; by the polynomials `erf` is off by at most 2^-28.4 of itself.
+const SINGLE: Constants = Constants {
+    near: &[
+        0.12837916612625122,
+        -0.3761262595653534,
+        0.1128358244895935,
+        -0.026853637769818306,
+        0.0051879375241696835,
+        -0.0008006430580280721,
+        7.840601756470278e-05,
+    ],
+    log: &[
+        1.128762125968933,
+        0.6347073316574097,
+        0.10694355517625809,
+        -0.024348193779587746,
+        0.00390950683504343,
+        -0.00038614985533058643,
+        1.734166289679706e-05,
+    ],
+    one: 4.0,
+    exponential: &exponential::SINGLE,
+};
 
 /// `(1 + 2 x) exp(x^2) erfc(x)` at `x = 4`: its first digits and the others.
 const FAR_AT_4: (f64, f64) = (1.2329951186255526, -4.625318921008717e-17);
@@ -51,7 +114,7 @@ const FAR: [f64; 23] = [
     1.5745496764793896e-09,
 ];
 
-/// Up to here the first one is used.
+/// Up to here `erfc` is one less `erf`.
 const NEAREST: f64 = 0.5;
 
 /// Beyond, `erfc` is zero.
@@ -91,7 +154,7 @@ fn clamped<R: Real>(x: R) -> R {
 /// `erf(x) - x` for numbers near zero.
 #[inline(always)]
 fn beyond_linear<R: Real>(x: R) -> R {
-    x * polynomial(x * x, &NEAR)
+    x * polynomial(x * x, DOUBLE.near)
 }
 
 /// `erfc(x)`.
@@ -110,57 +173,28 @@ pub fn erfc<R: Real>(x: R) -> R {
     R::select(magnitude.at_most(R::of(NEAREST)), near, far)
 }
 
-/// `erf(x)`.
+/// `erf(x)` in 64 bits.
 #[inline(always)]
-pub fn erf<R: Real>(x: R) -> R {
-    let magnitude = clamped(x);
-    let (multiple, value) = complement(magnitude);
-    let power = multiple.power_times(R::of(1.0), &exponential::DOUBLE);
-    let less = Pair::sum(R::of(1.0), -(value.high * power));
-    let far = less.high + (-value.low).mul_add(power, less.low);
-    let near = magnitude + beyond_linear(magnitude);
-    R::select(magnitude.at_most(R::of(NEAREST)), near, far).copysign(x)
+pub fn erf_double<R: Real>(x: R) -> R {
+    erf(x, &DOUBLE)
 }
-
-/// `erf(x) / x - 1` as polynomial of `x^2` for `|x| <= 1`, in 32 bits; off by 2^-29.3 of it.
-const NEAR_SINGLE: [f64; 7] = [
-    0.12837916612625122,
-    -0.3761262595653534,
-    0.1128358244895935,
-    -0.026853637769818306,
-    0.0051879375241696835,
-    -0.0008006430580280721,
-    7.840601756470278e-05,
-];
-
-/// `-log(erfc(x)) / x` from 0.99 on, in 32 bits; what `erf` is off by is at most 2^-28.
-const LOG_SINGLE: [f64; 7] = [
-    1.128762125968933,
-    0.6347073316574097,
-    0.10694355517625809,
-    -0.024348193779587746,
-    0.00390950683504343,
-    -0.00038614985533058643,
-    1.734166289679706e-05,
-];
-
-/// Up to here the first one is used.
-const NEAREST_SINGLE: f64 = 1.0;
-
-/// Beyond, `erf` is one in 32 bits.
-const ONE_SINGLE: f64 = 4.0;
 
 /// `erf(x)` in 32 bits.
 #[inline(always)]
-pub fn erf_single<R: Single>(x: R) -> R {
-    let (magnitude, furthest) = (x.abs(), R::of(ONE_SINGLE));
+pub fn erf_single<R: Real>(x: R) -> R {
+    erf(x, &SINGLE)
+}
+
+#[inline(always)]
+fn erf<R: Real>(x: R, constants: &Constants) -> R {
+    let (magnitude, furthest) = (x.abs(), R::of(constants.one));
     let magnitude = R::select(furthest.below(magnitude), furthest, magnitude);
-    let beyond = exact_polynomial(magnitude * magnitude, &NEAR_SINGLE);
+    let beyond = exact_polynomial(magnitude * magnitude, constants.near);
     let near = magnitude.mul_add(beyond, magnitude);
-    let log = Pair::product(magnitude, exact_polynomial(magnitude, &LOG_SINGLE));
-    let (multiple, exp) = exponential::exp_of_pair(-log, &exponential::SINGLE);
-    let far = R::of(1.0) - multiple.usual_power_times(exp, &exponential::SINGLE);
-    R::select(R::of(NEAREST_SINGLE).below(magnitude), far, near).copysign(x)
+    let log = Pair::product(magnitude, polynomial(magnitude, constants.log));
+    let (multiple, exp) = exponential::exp_of_pair(-log, constants.exponential);
+    let far = R::of(1.0) - multiple.usual_power_times(exp, constants.exponential);
+    R::select(R::of(1.0).below(magnitude), far, near).copysign(x)
 }
 
 /// `exp(x^2) erfc(x)` for positive `x` as polynomial of `(x - 3) / (x + 3)`, for 32 bits; off by 2^-29.4 of it.

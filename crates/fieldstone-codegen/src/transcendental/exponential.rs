@@ -14,9 +14,9 @@ pub struct Constants {
     /// Bits of the fraction.
     fraction: u32,
     /// Exponentials up to here and down to minus this are normal numbers.
-    usual: f64,
+    pub usual: f64,
     /// Exponentials beyond are infinite.
-    infinite: f64,
+    pub infinite: f64,
     /// Exponentials below are zero.
     zero: f64,
 }
@@ -89,10 +89,8 @@ pub fn exp_single<R: Real>(x: R) -> R {
 
 #[inline(always)]
 fn exp<R: Real>(x: R, constants: &Constants) -> R {
-    let (multiple, rest) = reduce(x, constants);
-    let rest = multiple.n.mul_add(R::of(-constants.log_2.1), rest);
-    let one_plus = Pair::sum(R::of(1.0), rest);
-    let value = one_plus.high + (one_plus.low + beyond_linear(rest, constants));
+    let (multiple, Pair { high, low }) = exp_parts(x, constants);
+    let value = high + low;
     let unusual = !x.abs().at_most(R::of(constants.usual));
     let [value] = R::rarely(
         unusual,
@@ -108,6 +106,16 @@ fn exp<R: Real>(x: R, constants: &Constants) -> R {
         },
     );
     value
+}
+
+/// `exp(x) = 2^n * (high + low)`, off by a quarter of a unit in the last digit of that; the second part may be a tenth of the
+/// first.
+#[inline(always)]
+pub fn exp_parts<R: Real>(x: R, constants: &Constants) -> (Multiple<R>, Pair<R>) {
+    let (multiple, rest) = reduce(x, constants);
+    let rest = multiple.n.mul_add(R::of(-constants.log_2.1), rest);
+    let one_plus = Pair::sum(R::of(1.0), rest);
+    (multiple, one_plus.and(beyond_linear(rest, constants)))
 }
 
 /// `exp(x.high + x.low) = 2^n * value`; the value is off by little more than its rounding.

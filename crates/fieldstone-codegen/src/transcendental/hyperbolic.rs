@@ -1,14 +1,143 @@
-//! `sinh`, `cosh`, `tanh`, from `exp(x) - 1` with digits to spare.
+//! `sinh`, `cosh`, `tanh`: an exponential and its reciprocal; near zero, where these have lost digits, polynomials, or
+//! `exp(x) - 1`.
 
-use super::exponential::{self, DOUBLE, exp_less_one};
-use super::number::{Double, Real, Single};
-use super::polynomial::{Pair, polynomial};
+use super::exponential::{self, exp_less_one, exp_parts};
+use super::number::Real;
+use super::polynomial::{Pair, exact_polynomial, polynomial};
 
-/// Up to here `exp(x)` is finite, and `2^n` of its parts as well.
-const USUAL: f64 = 708.0;
+/// What `sinh` and `cosh` take from the type.
+struct Constants {
+    /// `(sinh(x) - x) / x^3` as polynomial of `x^2` for `|x| <= 1`.
+    sinh: &'static [f64],
+    exponential: &'static exponential::Constants,
+}
 
-/// Beyond, `sinh` and `cosh` are infinite.
-const INFINITE: f64 = 711.0;
+/// For 64 bits; the polynomial is off by 2^-62 of the whole.
+const DOUBLE: Constants = Constants {
+    sinh: &[
+        0.16666666666666666,
+        0.008333333333333519,
+        0.00019841269841133327,
+        2.7557319273814478e-06,
+        2.5052098381043204e-08,
+        1.6060169196842862e-10,
+        7.580563727552148e-13,
+        4.4365590663565905e-15,
+    ],
+    exponential: &exponential::DOUBLE,
+};
+
+/// For 32 bits; the polynomial is off by 2^-31 of the whole.
+const SINGLE: Constants = Constants {
+    sinh: &[
+        0.1666666716337204,
+        0.008333315141499043,
+        0.00019841660105157644,
+        2.79005598713411e-06,
+    ],
+    exponential: &exponential::SINGLE,
+};
+
+macro_rules! of_both_types {
+    ($($function:ident $double:ident $single:ident;)*) => {$(
+        #[doc = concat!("`", stringify!($function), "(x)` in 64 bits.")]
+        #[inline(always)]
+        pub fn $double<R: Real>(x: R) -> R {
+            $function(x, &DOUBLE)
+        }
+
+        #[doc = concat!("`", stringify!($function), "(x)` in 32 bits.")]
+        #[inline(always)]
+        pub fn $single<R: Real>(x: R) -> R {
+            $function(x, &SINGLE)
+        }
+    )*};
+}
+
+of_both_types! {
+    sinh sinh_double sinh_single;
+    cosh cosh_double cosh_single;
+}
+
+/// The exponential of a positive number, and its reciprocal.
+#[inline(always)]
+fn exponential_and_reciprocal<R: Real>(x: R, constants: &Constants) -> (Pair<R>, R) {
+    let (multiple, exp) = exp_parts(x, constants.exponential);
+    let power = multiple.power(constants.exponential);
+    let exp = exp.normal();
+    let exp = Pair {
+        high: exp.high * power,
+        low: exp.low * power,
+    };
+    (exp, R::of(1.0) / exp.high)
+}
+
+/// `value`, but for large numbers `exp(x) / 2`.
+#[inline(always)]
+fn unless_large<R: Real>(magnitude: R, value: R, constants: &Constants) -> R {
+    let constants = constants.exponential;
+    let is_large = !magnitude.at_most(R::of(constants.usual));
+    let [value] = R::rarely(is_large, [value], || {
+        let (multiple, exp) = exp_parts(magnitude, constants);
+        let half = multiple.power_times((exp.high + exp.low) * R::of(0.5), constants);
+        let is_infinite = R::of(constants.infinite + 1.0).below(magnitude);
+        let half = R::select(is_infinite, R::of(f64::INFINITY), half);
+        [R::select(is_large, half, value)]
+    });
+    value
+}
+
+#[inline(always)]
+fn sinh<R: Real>(x: R, constants: &Constants) -> R {
+    let magnitude = x.abs();
+    let square = magnitude * magnitude;
+    let beyond = square * polynomial(square, constants.sinh);
+    let near = magnitude.mul_add(beyond, magnitude);
+    let (exp, reciprocal) = exponential_and_reciprocal(magnitude, constants);
+    let sum = Pair::sum(exp.high, -reciprocal);
+    let far = R::of(0.5) * (sum.high + (sum.low + exp.low));
+    let value = R::select(R::of(1.0).below(magnitude), far, near);
+    unless_large(magnitude, value, constants).copysign(x)
+}
+
+#[inline(always)]
+fn cosh<R: Real>(x: R, constants: &Constants) -> R {
+    let magnitude = x.abs();
+    let (exp, reciprocal) = exponential_and_reciprocal(magnitude, constants);
+    let sum = Pair::sum(exp.high, reciprocal);
+    // By the last digits of the exponential its reciprocal is smaller.
+    let low = (-exp.low).mul_add(reciprocal * reciprocal, exp.low);
+    let value = R::of(0.5) * (sum.high + (sum.low + low));
+    unless_large(magnitude, value, constants)
+}
+
+/// `(tanh(x) - x) / x^3` as polynomial of `x^2` for `|x| <= 1`, in 32 bits; off by 2^-30.8 of the whole.
+const TANH_SINGLE: [f64; 8] = [
+    -0.333333283662796,
+    0.13333182036876678,
+    -0.05395176634192467,
+    0.021779896691441536,
+    -0.00858541764318943,
+    0.0030676645692437887,
+    -0.000834651873447001,
+    0.00011989404447376728,
+];
+
+/// `tanh(x)` in 32 bits.
+#[inline(always)]
+pub fn tanh_single<R: Real>(x: R) -> R {
+    let (one, magnitude) = (R::of(1.0), x.abs());
+    // Further away it is one.
+    let furthest = R::of(10.0);
+    let magnitude = R::select(furthest.below(magnitude), furthest, magnitude);
+    let square = magnitude * magnitude;
+    let beyond = square * exact_polynomial(square, &TANH_SINGLE);
+    let near = magnitude.mul_add(beyond, magnitude);
+    let (multiple, exp) = exp_parts(magnitude + magnitude, SINGLE.exponential);
+    let exp = multiple.usual_power_times(exp.high + exp.low, SINGLE.exponential);
+    let far = one - R::of(2.0) / (exp + one);
+    R::select(one.below(magnitude), far, near).copysign(x)
+}
 
 /// `exp(x)` and `exp(x) - 1` for positive numbers.
 #[inline(always)]
@@ -17,7 +146,7 @@ fn exponentials<R: Real>(x: R) -> (Pair<R>, Pair<R>) {
         high: x,
         low: R::of(0.0),
     });
-    let power = multiple.power(&DOUBLE);
+    let power = multiple.power(&exponential::DOUBLE);
     let rest = Pair {
         high: power * rest.high,
         low: power * rest.low,
@@ -39,49 +168,9 @@ fn exponentials<R: Real>(x: R) -> (Pair<R>, Pair<R>) {
     )
 }
 
-/// `value`, but for large numbers `exp(x) / 2`.
+/// `tanh(x)` in 64 bits.
 #[inline(always)]
-fn unless_large<R: Real>(magnitude: R, value: R) -> R {
-    let is_large = !magnitude.at_most(R::of(USUAL));
-    let [value] = R::rarely(is_large, [value], || {
-        let x = Pair {
-            high: magnitude,
-            low: R::of(0.0),
-        };
-        let (multiple, exp) = exponential::exp_of_pair(x, &DOUBLE);
-        let half = multiple.power_times(exp * R::of(0.5), &DOUBLE);
-        let is_infinite = R::of(INFINITE).below(magnitude);
-        let half = R::select(is_infinite, R::of(f64::INFINITY), half);
-        [R::select(is_large, half, value)]
-    });
-    value
-}
-
-/// `sinh(x)`.
-#[inline(always)]
-pub fn sinh<R: Real>(x: R) -> R {
-    let magnitude = x.abs();
-    let (exp, less_one) = exponentials(magnitude);
-    let other = less_one.over(exp);
-    let sum = Pair::sum(less_one.high, other.high);
-    let value = R::of(0.5) * (sum.high + (sum.low + (less_one.low + other.low)));
-    unless_large(magnitude, value).copysign(x)
-}
-
-/// `cosh(x)`.
-#[inline(always)]
-pub fn cosh<R: Real>(x: R) -> R {
-    let magnitude = x.abs();
-    let (exp, _) = exponentials(magnitude);
-    let other = Pair::of((1.0, 0.0)).over(exp);
-    let sum = Pair::sum(exp.high, other.high);
-    let value = R::of(0.5) * (sum.high + (sum.low + (exp.low + other.low)));
-    unless_large(magnitude, value)
-}
-
-/// `tanh(x)`.
-#[inline(always)]
-pub fn tanh<R: Real>(x: R) -> R {
+pub fn tanh_double<R: Real>(x: R) -> R {
     let magnitude = x.abs();
     // Further away it is one.
     let furthest = R::of(22.0);
@@ -93,54 +182,4 @@ pub fn tanh<R: Real>(x: R) -> R {
         low: above.low + exp.low,
     });
     (value.high + value.low).copysign(x)
-}
-
-/// `(exp(x) - 1 - x) / x^2` for `|x| < log(2) / 2`, off by 2^-28.4 of it.
-const EXP_LESS_ONE: [f64; 6] = [
-    0.5000000013436124,
-    0.16666666531799432,
-    0.04166646496043129,
-    0.008333360791483318,
-    0.00139336606305284,
-    0.00019857822976769061,
-];
-
-/// Further away, results of 32 bits are infinite.
-const FURTHEST_SINGLE: f64 = 200.0;
-
-/// `exp(|x|)` and `exp(|x|) - 1` with more digits than 32 bits hold.
-#[inline(always)]
-fn exponentials_single<R: Single>(x: R) -> (R::Wide, R::Wide) {
-    let furthest = R::Wide::of(FURTHEST_SINGLE);
-    let x = x.widen().abs();
-    let x = R::Wide::select(furthest.below(x), furthest, x);
-    let (multiple, rest) = exponential::reduce(x, &DOUBLE);
-    let power = multiple.power(&DOUBLE);
-    let rest = (rest * rest).mul_add(polynomial(rest, &EXP_LESS_ONE), rest);
-    let one = R::Wide::of(1.0);
-    (power.mul_add(rest, power), power.mul_add(rest, power - one))
-}
-
-/// `sinh(x)` in 32 bits.
-#[inline(always)]
-pub fn sinh_single<R: Single>(x: R) -> R {
-    let (exp, less_one) = exponentials_single(x);
-    let value = R::Wide::of(0.5) * (less_one + less_one / exp);
-    value.narrow().copysign(x)
-}
-
-/// `cosh(x)` in 32 bits.
-#[inline(always)]
-pub fn cosh_single<R: Single>(x: R) -> R {
-    let (exp, _) = exponentials_single(x);
-    let value = R::Wide::of(0.5) * (exp + R::Wide::of(1.0) / exp);
-    value.narrow()
-}
-
-/// `tanh(x)` in 32 bits.
-#[inline(always)]
-pub fn tanh_single<R: Single>(x: R) -> R {
-    let (exp, less_one) = exponentials_single(x + x);
-    let value = less_one / (exp + R::Wide::of(1.0));
-    value.narrow().copysign(x)
 }

@@ -10,6 +10,10 @@ pub struct Constants {
     polynomial: &'static [f64],
     /// `log(2)`: so few digits that multiples are exact, and the rest.
     pub log_2: (f64, f64),
+    /// The same to base ten.
+    log10_2: (f64, f64),
+    /// The logarithm of e to base ten: its first digits and the others.
+    log10_e: (f64, f64),
     /// Bits of the fraction.
     fraction: u32,
     /// Bits of the smallest `m`, the square root of one half.
@@ -34,6 +38,8 @@ pub const DOUBLE: Constants = Constants {
         0.1479557603840436,
     ],
     log_2: (0.6931471805598903, 5.497923018708371e-14),
+    log10_2: (0.3010299956640665, -8.532344317057107e-14),
+    log10_e: (std::f64::consts::LOG10_E, 1.098319650216765e-17),
     fraction: 52,
     lowest: std::f64::consts::FRAC_1_SQRT_2.to_bits(),
     bias: 1023.0,
@@ -45,6 +51,8 @@ pub const DOUBLE: Constants = Constants {
 pub const SINGLE: Constants = Constants {
     polynomial: &[0.6666677594184875, 0.3997758626937866, 0.2987070679664612],
     log_2: (0.693145751953125, 1.4286068203094173e-06),
+    log10_2: (0.301025390625, 4.605039066518657e-06),
+    log10_e: (0.4342944920063019, -1.0103049952192578e-08),
     fraction: 23,
     lowest: std::f32::consts::FRAC_1_SQRT_2.to_bits() as u64,
     bias: 127.0,
@@ -207,29 +215,34 @@ fn log_of_sum<R: Real>(exponent: R, fraction: Pair<R>) -> Pair<R> {
     Pair::sum(high_and_second.high, (high_and_second.low + high.low) + low)
 }
 
-/// The logarithm to base ten.
+/// `log10(x)` in 64 bits.
 #[inline(always)]
-pub fn log10<R: Real>(x: R) -> R {
-    let is_usual = is_usual(x, &DOUBLE);
-    let Parts { exponent, fraction } = parts(x, is_usual, &DOUBLE);
+pub fn log10_double<R: Real>(x: R) -> R {
+    log10(x, &DOUBLE)
+}
+
+/// `log10(x)` in 32 bits.
+#[inline(always)]
+pub fn log10_single<R: Real>(x: R) -> R {
+    log10(x, &SINGLE)
+}
+
+#[inline(always)]
+fn log10<R: Real>(x: R, constants: &Constants) -> R {
+    let is_usual = is_usual(x, constants);
+    let Parts { exponent, fraction } = parts(x, is_usual, constants);
     let s = fraction / (fraction + R::of(2.0));
     let square = s * s;
-    // As `log` does it, with a sum that has more digits.
-    let half = fraction * R::of(0.5);
-    let half_square = half * fraction;
-    let lost = half.mul_add(fraction, -half_square);
-    let rest = square.mul_add(polynomial(square, DOUBLE.polynomial), half_square);
-    let first = Pair::sum(fraction, -half_square);
-    let sum = Pair::sum(exponent * R::of(DOUBLE.log_2.0), first.high);
-    let low = exponent.mul_add(R::of(DOUBLE.log_2.1), first.low - lost);
-    let low = sum.low + s.mul_add(rest, low);
-    let Pair { high, low } = Pair::sum(sum.high, low);
-    let product = Pair::product(high, R::of(LOG10_E.0));
-    let low = high.mul_add(R::of(LOG10_E.1), low.mul_add(R::of(LOG10_E.0), product.low));
-    let value = product.high + low;
+    // As `log` does it, each term times the logarithm of e.
+    let half_square = fraction * R::of(0.5) * fraction;
+    let rest = square.mul_add(polynomial(square, constants.polynomial), half_square);
+    let rest = s.mul_add(rest, -half_square);
+    let (e, e_low) = constants.log10_e;
+    let linear = Pair::product(fraction, R::of(e)).and(fraction * R::of(e_low));
+    let low = exponent.mul_add(R::of(constants.log10_2.1), linear.low);
+    let low = rest.mul_add(R::of(e), low);
+    let sum = Pair::sum(exponent * R::of(constants.log10_2.0), linear.high);
+    let value = sum.high + (sum.low + low);
     let [value] = R::rarely(!is_usual, [value], || [at_the_edges(x, value)]);
     value
 }
-
-/// The logarithm of e to base ten: its first digits and the others.
-const LOG10_E: (f64, f64) = (std::f64::consts::LOG10_E, 1.098319650216765e-17);

@@ -132,7 +132,7 @@ functions! {
     one {
         Exp exponential::exp_double, exponential::exp_single;
         Log logarithm::log_double, logarithm::log_single;
-        Log10 logarithm::log10, power::log10_single;
+        Log10 logarithm::log10_double, logarithm::log10_single;
         Cbrt cube_root::cbrt_double, cube_root::cbrt_single;
         Sin trigonometric::sin, trigonometric::sin_single;
         Cos trigonometric::cos, trigonometric::cos_single;
@@ -140,13 +140,13 @@ functions! {
         Asin inverse::asin_double, inverse::asin_single;
         Acos inverse::acos_double, inverse::acos_single;
         Atan inverse::atan_double, inverse::atan_single;
-        Sinh hyperbolic::sinh, hyperbolic::sinh_single;
-        Cosh hyperbolic::cosh, hyperbolic::cosh_single;
-        Tanh hyperbolic::tanh, hyperbolic::tanh_single;
+        Sinh hyperbolic::sinh_double, hyperbolic::sinh_single;
+        Cosh hyperbolic::cosh_double, hyperbolic::cosh_single;
+        Tanh hyperbolic::tanh_double, hyperbolic::tanh_single;
         Asinh inverse_hyperbolic::asinh_double, inverse_hyperbolic::asinh_single;
         Acosh inverse_hyperbolic::acosh_double, inverse_hyperbolic::acosh_single;
         Atanh inverse_hyperbolic::atanh_double, inverse_hyperbolic::atanh_single;
-        Erf error_function::erf, error_function::erf_single;
+        Erf error_function::erf_double, error_function::erf_single;
         Erfc error_function::erfc, error_function::erfc_single;
         Gamma gamma::gamma, single::gamma;
     }

@@ -43,21 +43,11 @@ const EXP2: [f64; 7] = [
 
 /// The logarithm to base two of a positive number of 32 bits, with more digits than 32 bits hold.
 #[inline(always)]
-pub fn log2_single<R: Double>(x: R) -> R {
+fn log2_single<R: Double>(x: R) -> R {
     // Subnormal numbers of 32 bits are normal ones of 64.
     let parts = logarithm::parts_of_normal(x, &logarithm::DOUBLE);
     let s = parts.fraction / (parts.fraction + R::of(2.0));
     s.mul_add(polynomial(s * s, &LOG2), parts.exponent)
-}
-
-/// The logarithm to base ten in 32 bits.
-#[inline(always)]
-pub fn log10_single<R: Single>(x: R) -> R {
-    let x = x.widen();
-    let value = log2_single(x) * R::Wide::of(std::f64::consts::LOG10_2);
-    let is_usual = R::Wide::of(0.0).below(x) & x.below(R::Wide::of(f64::INFINITY));
-    let [value] = R::Wide::rarely(!is_usual, [value], || [logarithm::at_the_edges(x, value)]);
-    value.narrow()
 }
 
 /// `2^x` with more digits than 32 bits hold, where that is a normal number.
