@@ -180,11 +180,11 @@ mod tests {
         #[test]
         fn all_layouts_are_copied_through_and_past_the_caches(
             (shape, from, to) in (0usize..5).prop_flat_map(|ndim| {
-                let sizes = prop::sample::select(vec![1usize, 2, 3, 8, 13, 16, 32, 40, 129, 515]);
+                let sizes = prop::sample::select(vec![1usize, 2, 3, 5, 6, 8, 13, 16, 32, 40, 129, 515]);
                 (prop::collection::vec(sizes, ndim), layouts(ndim), layouts(ndim))
             }).prop_filter("small", |(shape, ..)| shape.iter().product::<usize>() <= 80_000),
             cut in prop::collection::vec(0usize..2, 2),
-            itemsize in prop::sample::select(vec![1usize, 2, 3, 4, 8, 16]),
+            itemsize in prop::sample::select(vec![1usize, 2, 3, 4, 8, 12, 16]),
             threads in 1usize..4,
             past_caches: bool,
         ) {

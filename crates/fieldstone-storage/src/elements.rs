@@ -1,4 +1,4 @@
-//! Elements that follow each other on no side, or on one, in tiles that keep both sides in cache.
+//! Elements that follow each other on one side at most, in tiles that keep both sides in cache.
 
 use crate::PerAxis;
 use crate::loops::{Loop, Nest};

@@ -35,6 +35,7 @@ mod elements;
 mod error;
 mod field;
 mod fill;
+mod gather;
 mod layout;
 mod loops;
 mod overlap;
@@ -45,7 +46,7 @@ mod preset;
 mod rows;
 mod share;
 mod simd;
-mod stage;
+
 mod sync;
 mod tiles;
 mod transfer;

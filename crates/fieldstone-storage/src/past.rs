@@ -41,7 +41,7 @@ impl Transposition {
         outer.sort_by_key(|axis| Reverse(axis.source.unsigned_abs()));
         let (size_a, size_b) = (turns(&self.a), turns(&self.b));
         let row = size_a * self.itemsize;
-        let in_lines = self.is_in_lines(target);
+        let in_lines = self.kernel.stream.is_some() && self.is_in_lines(target);
         let together =
             Some(self.follow(row)).filter(|&columns| columns > 1 && row <= SHORT && !in_lines);
         let (a, b) = match together {
@@ -89,7 +89,9 @@ impl Transposition {
     /// # Safety
     /// The tables must be those of elements that can be read and written.
     unsafe fn write_together(&self, tables: &mut Tables, source: *const u8, target: *mut u8) {
-        let Tables { a, b, lines, .. } = tables;
+        let Tables {
+            a, b, lines, mesh, ..
+        } = tables;
         let (row, lanes) = (a.len() * self.itemsize, self.kernel.lanes);
         let step = (TOGETHER / row).next_multiple_of(lanes).max(lanes);
         let between = room(&mut tables.between, step * row + LINE);
@@ -107,12 +109,18 @@ impl Transposition {
             let mut fetch = Fetch::new(next, if ahead > 0 { a } else { &[] }, ahead, blocks);
             lines.clear();
             lines.extend((0..columns).map(|n| (held.end + n * row) as isize));
+            let itemsize = self.itemsize;
+            let plane = Plane {
+                a,
+                b: lines,
+                itemsize,
+            };
             held.end += columns * row;
             let part = if columns < rest { held.end % LINE } else { 0 };
             let bytes = held.len() - part;
             // SAFETY: the memory between has room for the rows; the rest is as the caller says.
             unsafe {
-                (self.kernel.run)(from, between, Plane { a, b: lines }, &mut fetch);
+                self.transpose(mesh, from, between, plane, &mut fetch, false);
                 move_rows(between.wrapping_add(held.start), to, Rows::one(bytes));
                 between.copy_from(between.wrapping_add(held.end - part), part);
             }
@@ -126,16 +134,12 @@ impl Transposition {
     /// # Safety
     /// The tables must be those of elements that can be read and written.
     unsafe fn write_lines(&self, tables: &mut Tables, source: *const u8, target: *mut u8) {
-        self.each_block(
-            &tables.a,
-            &tables.b,
-            source,
-            |part, from, plane, _, mut fetch| {
-                let to = target.wrapping_add(part.skip);
-                // SAFETY: the block is a part of the tile, and parts begin with lines.
-                unsafe { (self.kernel.stream)(from, to, plane, &mut fetch) };
-            },
-        );
+        let Tables { a, b, mesh, .. } = tables;
+        self.each_block(a, b, source, |part, from, plane, _, mut fetch| {
+            let to = target.wrapping_add(part.skip);
+            // SAFETY: the block is a part of the tile, and parts begin with lines.
+            unsafe { self.transpose(mesh, from, to, plane, &mut fetch, true) };
+        });
     }
 
     /// Copies a tile row by row. What is left of a row behind its last whole line is kept for the next part.
@@ -143,7 +147,9 @@ impl Transposition {
     /// # Safety
     /// The tables must be those of elements that can be read and written.
     unsafe fn write_rows(&self, tables: &mut Tables, source: *const u8, target: *mut u8) {
-        let Tables { a, b, lines, .. } = tables;
+        let Tables {
+            a, b, lines, mesh, ..
+        } = tables;
         let lanes = self.kernel.lanes;
         let pitch = apart(self.part(a.len()) * self.itemsize + LINE);
         let kept = room(&mut tables.between, b.len() * LINE + lanes * pitch);
@@ -155,7 +161,7 @@ impl Transposition {
             }));
             let staged = Plane { b: lines, ..plane };
             // SAFETY: the memory between has room for the rows; the rest is as the caller says.
-            unsafe { (self.kernel.run)(from, between, staged, &mut fetch) };
+            unsafe { self.transpose(mesh, from, between, staged, &mut fetch, false) };
             for (n, (&column, &line)) in plane.b.iter().zip(&*lines).enumerate() {
                 let to = target.wrapping_offset(column);
                 let kept = kept.wrapping_add((first + n) * LINE);
@@ -208,6 +214,7 @@ impl Transposition {
                 let plane = Plane {
                     a: rows,
                     b: columns,
+                    itemsize: self.itemsize,
                 };
                 body(&part, from, plane, block * lanes, fetched);
             }

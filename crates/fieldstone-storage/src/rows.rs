@@ -1,9 +1,9 @@
 //! Runs of bytes that are contiguous on both sides.
 
+use crate::gather;
 use crate::loops::{Loop, Nest, runs, turns};
 use crate::share::{Source, Target, share};
 use crate::simd::{self, LINE, Pattern, Rows};
-use crate::stage;
 
 /// A long row is shared between threads in pieces of about this many bytes.
 const PIECE: usize = 64 << 10;
@@ -12,7 +12,7 @@ const PIECE: usize = 64 << 10;
 const SHORT: usize = 512;
 
 /// It does not matter that the ends of rows from so many bytes on are no whole lines.
-const LONG: usize = stage::ROOM;
+const LONG: usize = gather::ROOM;
 
 /// Rows are asked for so many bytes before they are read: the processor itself only foresees how a row goes on.
 const AHEAD: usize = 4 << 10;
@@ -114,7 +114,7 @@ unsafe fn move_rows(source: *const u8, target: *mut u8, rows: Rows, past_caches:
             && rows.bytes < LONG
             && !lines.is_multiple_of(LINE)
         {
-            stage::gather(source, target, rows);
+            gather::copy(source, target, rows);
         } else {
             stream(source, target, rows);
         }

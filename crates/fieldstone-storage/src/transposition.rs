@@ -6,6 +6,7 @@
 use crate::PerAxis;
 use crate::loops::{Loop, Nest, runs, turns};
 use crate::share::{Source, Target, share};
+use crate::simd::mesh::Mesh;
 use crate::simd::{self, Fetch, Kernel, Plane};
 use crate::tiles::{Cut, Tiles};
 use std::cell::RefCell;
@@ -14,6 +15,9 @@ use std::ops::Range;
 /// Bytes of a tile along `a` and along `b` in copies through the caches: of what its rows share with the next tile's, the first-level
 /// cache holds one side.
 const TILE: (usize, usize) = (1 << 10, 2 << 10);
+
+/// Most elements of a tile along one side.
+const LONGEST: usize = 4096;
 
 /// Rows of the source that are shorter than this go on with another axis, if the target's are longer.
 const SHORT: usize = 512;
@@ -31,10 +35,10 @@ pub(crate) struct Transposition {
 }
 
 impl Transposition {
-    /// The nest as planes; none if no axis is contiguous on a side, or one is on both, or elements have an odd size.
+    /// The nest as planes; none if no axis is contiguous on a side, or one is on both.
     pub fn of(nest: &Nest) -> Option<Self> {
         let unit = nest.itemsize as isize;
-        let kernel = simd::transposition(nest.itemsize)?;
+        let kernel = simd::transposition(nest.itemsize);
         let mut outer = nest.loops.clone();
         let first = outer.pop().filter(|axis| axis.target == unit)?;
         let second = outer.iter().position(|axis| axis.source == unit)?;
@@ -75,23 +79,73 @@ impl Transposition {
     /// The nest's elements must be readable from `source` on and writable from `target` on, by nobody else meanwhile, and be apart.
     pub unsafe fn copy(&self, source: Source, target: Target, threads: usize) {
         let lanes = self.kernel.lanes;
-        let cut = |run: &[Loop], bytes: usize| {
-            Cut::new(turns(run), (bytes / self.itemsize).max(lanes), lanes)
+        let (size_a, size_b) = (turns(&self.a), turns(&self.b));
+        // Where one side is short, a tile has more of the other.
+        let length = |bytes: usize, other: usize, size: usize| {
+            let usual = (bytes / self.itemsize).max(lanes);
+            let others = (other / self.itemsize).max(lanes);
+            (usual * others / size.clamp(1, others)).min(usual.max(LONGEST))
         };
         let tiles = Tiles {
-            a: cut(&self.a, TILE.0),
-            b: cut(&self.b, TILE.1),
+            a: Cut::new(size_a, length(TILE.0, TILE.1, size_b), lanes),
+            b: Cut::new(size_b, length(TILE.1, TILE.0, size_a), lanes),
             outer: &self.outer,
         };
         self.each(&tiles, threads, &|tables, from, to| {
-            let plane = Plane {
-                a: &tables.a,
-                b: &tables.b,
-            };
+            let Tables { a, b, mesh, .. } = tables;
+            let itemsize = self.itemsize;
             let (from, to) = (source.at(from), target.at(to));
+            let fetch = &mut Fetch::nothing();
             // SAFETY: the tile is within the nest's elements.
-            unsafe { (self.kernel.run)(from, to, plane, &mut Fetch::nothing()) };
+            unsafe { self.transpose(mesh, from, to, Plane { a, b, itemsize }, fetch, false) };
         });
+    }
+
+    /// Transposes a plane, if `stream` past the caches to a target in whole lines.
+    ///
+    /// # Safety
+    /// As for every [`Transpose`](simd::Transpose).
+    pub unsafe fn transpose(
+        &self,
+        mesh: &mut Mesh,
+        source: *const u8,
+        target: *mut u8,
+        plane: Plane<'_>,
+        fetch: &mut Fetch<'_>,
+        stream: bool,
+    ) {
+        let past = self.kernel.stream.filter(|_| stream);
+        let kernel = past.unwrap_or(self.kernel.run);
+        let covered = mesh.cover(plane);
+        let (Some((a, b)), Some(weave)) = (covered, self.kernel.weave) else {
+            // SAFETY: as the caller says.
+            return unsafe { kernel(source, target, plane, fetch) };
+        };
+        // What is left: along the longer side, as there is nothing along the other.
+        let (from, to, rest) = if a < plane.a.len() {
+            let rows = &plane.a[a..];
+            (0, a * self.itemsize, Plane { a: rows, ..plane })
+        } else {
+            let columns = &plane.b[b..];
+            (
+                b * self.itemsize,
+                0,
+                Plane {
+                    b: columns,
+                    ..plane
+                },
+            )
+        };
+        // SAFETY: as the caller says; the blocks are within the plane. Long rows are foreseen by the processor.
+        unsafe {
+            weave(mesh, source, target, stream);
+            kernel(
+                source.wrapping_add(from),
+                target.wrapping_add(to),
+                rest,
+                fetch,
+            );
+        }
     }
 
     /// Shares tiles between threads. `body` gets the tables of each, and where its first element is in source and target.
@@ -133,6 +187,7 @@ pub(crate) struct Tables {
     /// Where they begin in the memory between.
     pub lines: Vec<isize>,
     pub between: Vec<u8>,
+    pub mesh: Mesh,
 }
 
 impl Tables {

@@ -2,6 +2,7 @@
 //!
 //! The best instructions are chosen at run time; where there are none, plain code does the same.
 
+pub(crate) mod mesh;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -136,6 +137,8 @@ pub(crate) struct Plane<'a> {
     pub a: &'a [isize],
     /// Where what the rows have at each place begins in the target.
     pub b: &'a [isize],
+    /// Bytes of an element.
+    pub itemsize: usize,
 }
 
 /// Transposes a plane of any size from a source to a target, and fetches other lines meanwhile. Sources must be readable, targets
@@ -150,7 +153,9 @@ pub(crate) struct Kernel {
     /// Through the caches.
     pub run: Transpose,
     /// Past the caches, where the processor can; the target and its columns must begin at cache lines, and [`fence`] must follow.
-    pub stream: Transpose,
+    pub stream: Option<Transpose>,
+    /// The same for planes of few long rows.
+    pub weave: Option<mesh::Weave>,
 }
 
 /// Rows of bytes that will be needed soon.
@@ -227,13 +232,57 @@ pub(crate) fn fetch(row: *const u8, bytes: usize) {
 }
 
 /// The fastest transposition of such elements on this processor.
-pub(crate) fn transposition(itemsize: usize) -> Option<Kernel> {
+pub(crate) fn transposition(itemsize: usize) -> Kernel {
     #[cfg(target_arch = "x86_64")]
-    return x86::transposition(itemsize);
+    let found = x86::transposition(itemsize);
     #[cfg(not(target_arch = "x86_64"))]
-    {
-        let _ = itemsize;
-        None
+    let found = None;
+    found.unwrap_or(Kernel {
+        // Blocks have whole lines.
+        lanes: LINE >> itemsize.trailing_zeros().min(LINE.trailing_zeros()),
+        run: one_by_one,
+        stream: None,
+        weave: None,
+    })
+}
+
+/// Transposes a plane of elements of any size.
+///
+/// # Safety
+/// As for every [`Transpose`].
+unsafe fn one_by_one(source: *const u8, target: *mut u8, plane: Plane<'_>, fetch: &mut Fetch<'_>) {
+    fetch.finish();
+    let bytes = plane.itemsize;
+    for (b, &column) in plane.b.iter().enumerate() {
+        let from = source.wrapping_add(b * bytes);
+        let to = target.wrapping_offset(column);
+        // SAFETY: these are elements of the plane.
+        unsafe { gathered()(from, to, plane.a, bytes) };
+    }
+}
+
+/// Copies elements of so many bytes from places behind a source to where they follow each other. Sources must be readable, the target
+/// writable, and both apart.
+pub(crate) type Gather = unsafe fn(*const u8, *mut u8, &[isize], usize);
+
+fn gathered() -> Gather {
+    #[cfg(target_arch = "x86_64")]
+    return x86::gathered();
+    #[cfg(not(target_arch = "x86_64"))]
+    return plain_gathered;
+}
+
+/// # Safety
+/// As for every [`Gather`].
+unsafe fn plain_gathered(source: *const u8, target: *mut u8, places: &[isize], bytes: usize) {
+    for (n, &place) in places.iter().enumerate() {
+        let from = source.wrapping_offset(place);
+        // SAFETY: as the caller says.
+        unsafe {
+            target
+                .wrapping_add(n * bytes)
+                .copy_from_nonoverlapping(from, bytes)
+        };
     }
 }
 

@@ -1,10 +1,11 @@
 //! SSE2, AVX2 and AVX-512.
 
 mod fills;
+mod mesh;
 mod rows;
 mod transposition;
 
-use super::{FillRows, Kernel, LINE, MoveRows};
+use super::{FillRows, Gather, Kernel, LINE, MoveRows};
 use std::arch::x86_64::*;
 use std::sync::OnceLock;
 
@@ -68,6 +69,10 @@ pub(super) fn short_rows() -> MoveRows {
 #[cfg(test)]
 pub(super) fn all_short_rows() -> Vec<MoveRows> {
     levels().map(rows::short).collect()
+}
+
+pub(super) fn gathered() -> Gather {
+    rows::gathered(level())
 }
 
 pub(super) fn filled_rows(streaming: bool) -> FillRows {

@@ -1,7 +1,7 @@
 //! Rows of bytes: past the cache, and short ones through it.
 
 use super::{LINE, Level};
-use crate::simd::{MoveRows, Rows, plain_rows};
+use crate::simd::{Gather, MoveRows, Rows, plain_gathered, plain_rows};
 use std::arch::x86_64::*;
 
 pub(super) fn streaming(level: Level) -> MoveRows {
@@ -16,6 +16,35 @@ pub(super) fn short(level: Level) -> MoveRows {
     match level {
         Level::Sse2 | Level::Avx2 => plain_rows,
         Level::Avx512 => short_avx512,
+    }
+}
+
+pub(super) fn gathered(level: Level) -> Gather {
+    match level {
+        Level::Sse2 | Level::Avx2 => plain_gathered,
+        Level::Avx512 => gathered_avx512,
+    }
+}
+
+/// # Safety
+/// As for every [`Gather`], and the processor must have the features.
+#[target_feature(enable = "avx512f,avx512bw")]
+unsafe fn gathered_avx512(source: *const u8, target: *mut u8, places: &[isize], bytes: usize) {
+    let whole = (bytes - 1) / LINE * LINE;
+    let mask = u64::MAX >> (LINE - (bytes - whole));
+    let mut to = target;
+    for &place in places {
+        let from = source.wrapping_offset(place);
+        // SAFETY: all parts lie within the element.
+        unsafe {
+            for line in (0..whole).step_by(LINE) {
+                let value = _mm512_loadu_si512(from.wrapping_add(line).cast());
+                _mm512_storeu_si512(to.wrapping_add(line).cast(), value);
+            }
+            let value = _mm512_maskz_loadu_epi8(mask, from.wrapping_add(whole).cast());
+            _mm512_mask_storeu_epi8(to.wrapping_add(whole).cast(), mask, value);
+        }
+        to = to.wrapping_add(bytes);
     }
 }
 

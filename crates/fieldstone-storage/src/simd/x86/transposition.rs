@@ -4,7 +4,7 @@
 //! 128 bits are cheaper than those across. With AVX-512 a block has whole lines of a cache on both sides, for elements of any size,
 //! and what is left at the ends of a plane is moved with masks.
 
-use super::{LINE, Level};
+use super::{LINE, Level, mesh};
 use crate::simd::{Fetch, Kernel, Plane};
 use kernels::*;
 use std::arch::x86_64::*;
@@ -16,7 +16,8 @@ pub(super) fn kernel(level: Level, itemsize: usize) -> Option<Kernel> {
             Some(Kernel {
                 lanes: $lanes,
                 run: $kernel::<false>,
-                stream: $kernel::<true>,
+                stream: Some($kernel::<true>),
+                weave: mesh::weave(level, itemsize),
             })
         };
     }
@@ -360,6 +361,7 @@ mod tests {
             let plane = Plane {
                 a: &self.rows,
                 b: &self.columns,
+                itemsize: self.itemsize,
             };
             run(
                 self.source.as_ptr(),
@@ -407,7 +409,8 @@ mod tests {
                     })
                 };
                 prop_assert!(moved(skip, kernel.run) == case.expected(skip), "{} lanes", kernel.lanes);
-                prop_assert!(moved(0, kernel.stream) == case.expected(0), "{} lanes, streaming", kernel.lanes);
+                let stream = kernel.stream.unwrap_or(kernel.run);
+                prop_assert!(moved(0, stream) == case.expected(0), "{} lanes, streaming", kernel.lanes);
             }
         }
     }

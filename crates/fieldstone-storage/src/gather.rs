@@ -10,7 +10,7 @@ pub(crate) const ROOM: usize = 8 << 10;
 ///
 /// # Safety
 /// Sources must be readable, targets writable, and both apart; [`simd::fence`] must follow.
-pub(crate) unsafe fn gather(source: *const u8, target: *mut u8, rows: Rows) {
+pub(crate) unsafe fn copy(source: *const u8, target: *mut u8, rows: Rows) {
     let (move_rows, copy_row) = (simd::streaming_rows(), simd::short_rows());
     let ahead = (ROOM / 2 / rows.bytes.max(1)).max(1);
     MEMORY.with_borrow_mut(|memory| {
