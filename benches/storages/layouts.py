@@ -74,12 +74,12 @@ class _Fields:
         sources, targets = ({order: _field(shape, dtype, order, alignment) for order in orders} for _ in range(2))
         self.name = f"{' x '.join(map(str, shape))} {dtype}"
         self.nbytes = sources[orders[0]].nbytes
-        self.pairs = {(source, target): (sources[source], targets[target]) for source, target in pairs}
+        self.pairs = {f"{source} to {target}": (sources[source], targets[target]) for source, target in pairs}
         self.flat = [storage.ones(self.nbytes, "int8") for _ in range(2)]
 
     def copies(self) -> dict[str, Timed]:
         """Return the copies that fieldstone makes."""
-        return {"straight": _copy(*self.flat)} | {str(pair): _copy(*both) for pair, both in self.pairs.items()}
+        return {"straight": _copy(*self.flat)} | {pair: _copy(*both) for pair, both in self.pairs.items()}
 
     def measure(self, table: Table, label: str, rounds: int) -> None:
         """Add a row of copies that are repeated on the same fields."""
@@ -90,8 +90,8 @@ class _Fields:
             names = {"np": np, "source": np.asarray(source), "target": np.asarray(target)}
             contenders[f"NumPy {pair}"] = paired.of_statement("np.copyto(target, source)", names)
         measured = paired.measure(contenders, rounds)
-        of_memcpy = {str(pair): measured.ratio(str(pair), *machine) for pair in self.pairs}
-        of_numpy = {str(pair): measured.ratio(str(pair), f"NumPy {pair}") for pair in self.pairs}
+        of_memcpy = {pair: measured.ratio(pair, *machine) for pair in self.pairs}
+        of_numpy = {pair: measured.ratio(pair, f"NumPy {pair}") for pair in self.pairs}
         table.add(
             *self._beside_straight(label, measured),
             measured.ratio("straight", *machine),
@@ -108,7 +108,7 @@ class _Fields:
         table.add(*self._beside_straight(label, paired.measure(contenders, rounds)))
 
     def _beside_straight(self, label: str, measured: paired.Rounds) -> list[object]:
-        ratios = {str(pair): measured.ratio(str(pair), "straight") for pair in self.pairs}
+        ratios = {pair: measured.ratio(pair, "straight") for pair in self.pairs}
         worst, spread = _worst(ratios)
         return [f"{self.name}, {label}", amount(self.nbytes), len(self.pairs), _median(ratios)[1], spread, worst]
 
