@@ -48,6 +48,15 @@ pub(crate) unsafe fn fill(
     threads: usize,
     past_caches: bool,
 ) {
+    if let Some(byte) = uniform(element).filter(|_| !past_caches) {
+        return each(nest, threads, &|_, to, rows| {
+            for n in 0..rows.count as isize {
+                let row = target.at(to + n * rows.target);
+                // SAFETY: `each` stays within the nest's elements. The C library knows the fastest way to write one byte.
+                unsafe { row.write_bytes(byte, rows.bytes) };
+            }
+        });
+    }
     let Some(pattern) = Pattern::of(element) else {
         // SAFETY: as the caller says.
         return unsafe { fill_odd(nest, element, target, threads, past_caches) };
@@ -61,6 +70,12 @@ pub(crate) unsafe fn fill(
         // SAFETY: `each` stays within the nest's elements.
         unsafe { fill_rows(&pattern, target.at(to), rows) };
     });
+}
+
+/// The byte that an element has throughout, as zeros have.
+fn uniform(element: &[u8]) -> Option<u8> {
+    let &first = element.first()?;
+    element.iter().all(|&byte| byte == first).then_some(first)
 }
 
 /// Fills with an element whose size does not divide a line of the cache.

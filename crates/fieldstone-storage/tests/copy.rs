@@ -103,9 +103,9 @@ proptest! {
     }
 
     #[test]
-    fn a_fill_sets_each_element_and_nothing_else((shape, itemsize, _, to) in cases(0..24), threads in 1usize..4) {
+    fn a_fill_sets_each_element_and_nothing_else((shape, itemsize, _, to) in cases(0..24), threads in 1usize..4, uniform: bool) {
         let target = to.view(&shape, itemsize);
-        let element: Vec<u8> = (1..=itemsize as u8).collect();
+        let element: Vec<u8> = (1..=itemsize as u8).map(|byte| if uniform { 9 } else { byte }).collect();
         let mut expected = memory(&target);
         for pointer in elements(&target) {
             let place = pointer.addr() - target.owner().unwrap().pointer().addr();
