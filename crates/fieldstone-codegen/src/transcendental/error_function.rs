@@ -2,15 +2,17 @@
 
 use super::exponential::{self, exp_less_one};
 use super::number::{Double, Real, Single};
-use super::polynomial::{Pair, exact_polynomial, polynomial};
+use super::polynomial::{Pair, exact_polynomial, leading_polynomial, polynomial};
 use super::power::exp2_single;
 
 /// What depends on the type.
 struct Constants {
     /// `erf(x) / x - 1` as polynomial of `x^2` for `|x| <= 1`.
     near: &'static [f64],
-    /// `-log(erfc(x)) / x` as polynomial of `x` from one on.
+    /// `-log(erfc(x)) / x` as polynomial of `x` from there on.
     log: &'static [f64],
+    /// Up to here the first one is used.
+    nearest: f64,
     /// Beyond, `erf` is one.
     one: f64,
     exponential: &'static exponential::Constants,
@@ -34,28 +36,30 @@ const DOUBLE: Constants = Constants {
         6.743943213656629e-11,
     ],
     log: &[
-        1.1283792568416007,
-        0.6366188052071522,
-        0.10277752624435396,
-        -0.019144195896677187,
-        -0.0001736570691322935,
-        0.0016360474344673842,
-        -0.0005108396218084156,
-        -5.7383134852852974e-05,
-        0.00013511549090116363,
-        -7.836161429232854e-05,
-        3.0476512795577036e-05,
-        -9.084331514209081e-06,
-        2.162932790789059e-06,
-        -4.1651556203526613e-07,
-        6.476504373370065e-08,
-        -8.03650633790822e-09,
-        7.783988534968119e-10,
-        -5.6745389623427505e-11,
-        2.9288734429208496e-12,
-        -9.540143241387635e-14,
-        1.4742127187362058e-15,
+        1.1283792254497307,
+        0.6366191169130413,
+        0.10277607389483802,
+        -0.019139972267414162,
+        -0.00018225889630359436,
+        0.0016490953306949481,
+        -0.0005261448604134657,
+        -4.315599348582129e-05,
+        0.00012446186750537797,
+        -7.186465715159013e-05,
+        2.7227932532300673e-05,
+        -7.748003916863412e-06,
+        1.7105571711122985e-06,
+        -2.9084062706482356e-07,
+        3.6288928116535896e-08,
+        -2.8279694909438322e-09,
+        2.144053425548509e-11,
+        2.859468100887568e-11,
+        -4.263505664919085e-12,
+        3.308638090895157e-13,
+        -1.4365982968708782e-14,
+        2.7758344576760686e-16,
     ],
+    nearest: 0.9375,
     one: 6.0,
     exponential: &exponential::DOUBLE,
 };
@@ -80,6 +84,7 @@ const SINGLE: Constants = Constants {
         -0.00038614985533058643,
         1.734166289679706e-05,
     ],
+    nearest: 1.0,
     one: 4.0,
     exponential: &exponential::SINGLE,
 };
@@ -117,32 +122,37 @@ const FAR: [f64; 23] = [
 /// Up to here `erfc` is one less `erf`.
 const NEAREST: f64 = 0.5;
 
+/// Up to here `erfc` is a normal number.
+const NORMAL: f64 = 26.0;
+
 /// Beyond, `erfc` is zero.
 const FURTHEST: f64 = 28.0;
 
-/// `erfc(x)` for positive numbers is `2^n` times a value.
+/// `erfc(x)` from one half on is `2^n` times a value.
 #[inline(always)]
-fn complement<R: Real>(x: R) -> (exponential::Multiple<R>, Pair<R>) {
+fn complement<R: Real>(x: R) -> (exponential::Multiple<R>, R) {
     let (one, middle) = (R::of(1.0), R::of(4.0));
-    let square = Pair::product(x, -x);
-    let (multiple, exp) = exp_less_one(square);
-    let sum = Pair::sum(one, exp.high);
-    let exp = Pair {
-        high: sum.high,
-        low: sum.low + exp.low,
-    };
-    let ratio = Pair::sum_of_any(x, -middle).over(Pair::sum_of_any(x, middle));
-    // Its last digit counts.
-    let ratio = ratio.high + ratio.low;
+    let (multiple, exp) = exp_less_one(Pair::product(x, -x));
+    // (x - 4) / (x + 4) and 1 / (1 + 2 x), by one division.
+    let divisor = Pair::sum(x + x, one);
+    let (above, below) = (Pair::sum(-middle, x), Pair::sum(middle, x));
+    let reciprocal = one / (below.high * divisor.high);
+    let (of_below, of_divisor) = (reciprocal * divisor.high, reciprocal * below.high);
+    let ratio = above.high * of_below;
+    let rest = (-ratio).mul_add(below.high, above.high);
+    let rest = rest + (-ratio).mul_add(below.low, above.low);
+    let ratio = rest.mul_add(of_below, ratio);
+
     let rest = ratio * polynomial(ratio, &FAR);
-    let factor = Pair::sum(R::of(FAR_AT_4.0), rest);
-    let factor = Pair {
-        high: factor.high,
-        low: factor.low + R::of(FAR_AT_4.1),
-    };
-    let twice = x + x;
-    let value = exp.times_pair(factor).over(Pair::sum_of_any(twice, one));
-    (multiple, value)
+    let factor = Pair::sum(R::of(FAR_AT_4.0), rest).and(R::of(FAR_AT_4.1));
+    let quotient = factor.high * of_divisor;
+    let rest = (-quotient).mul_add(divisor.high, factor.high);
+    let rest = rest + (-quotient).mul_add(divisor.low, factor.low);
+    let low = rest * of_divisor;
+    let low = quotient.mul_add(exp.low, low.mul_add(exp.high, low));
+    let more = Pair::product(quotient, exp.high);
+    let sum = Pair::sum(quotient, more.high);
+    (multiple, sum.high + (sum.low + (more.low + low)))
 }
 
 #[inline(always)]
@@ -151,25 +161,22 @@ fn clamped<R: Real>(x: R) -> R {
     R::select(furthest.below(x.abs()), furthest, x.abs())
 }
 
-/// `erf(x) - x` for numbers near zero.
-#[inline(always)]
-fn beyond_linear<R: Real>(x: R) -> R {
-    x * polynomial(x * x, DOUBLE.near)
-}
-
 /// `erfc(x)`.
 #[inline(always)]
 pub fn erfc<R: Real>(x: R) -> R {
     let (one, magnitude) = (R::of(1.0), clamped(x));
     let constants = &exponential::DOUBLE;
     let (multiple, value) = complement(magnitude);
-    let power = multiple.power_times(one, constants);
-    let less = Pair::sum(R::of(2.0), -(value.high * power));
-    let of_negative = less.high + (-value.low).mul_add(power, less.low);
-    let of_positive = multiple.power_times(value.high + value.low, constants);
-    let far = R::select(x.below(R::of(0.0)), of_negative, of_positive);
+    let is_small = !magnitude.at_most(R::of(NORMAL));
+    let usual = multiple.usual_power_times(value, constants);
+    let [value] = R::rarely(is_small, [usual], || {
+        let small = multiple.power_times(value, constants);
+        [R::select(is_small, small, usual)]
+    });
+    let far = R::select(x.below(R::of(0.0)), R::of(2.0) - value, value);
     let less = Pair::sum(one, -x);
-    let near = less.high + (less.low - beyond_linear(x));
+    let beyond = x * polynomial(x * x, DOUBLE.near);
+    let near = less.high + (less.low - beyond);
     R::select(magnitude.at_most(R::of(NEAREST)), near, far)
 }
 
@@ -191,10 +198,10 @@ fn erf<R: Real>(x: R, constants: &Constants) -> R {
     let magnitude = R::select(furthest.below(magnitude), furthest, magnitude);
     let beyond = exact_polynomial(magnitude * magnitude, constants.near);
     let near = magnitude.mul_add(beyond, magnitude);
-    let log = Pair::product(magnitude, polynomial(magnitude, constants.log));
+    let log = Pair::product(magnitude, leading_polynomial(magnitude, constants.log));
     let (multiple, exp) = exponential::exp_of_pair(-log, constants.exponential);
     let far = R::of(1.0) - multiple.usual_power_times(exp, constants.exponential);
-    R::select(R::of(1.0).below(magnitude), far, near).copysign(x)
+    R::select(R::of(constants.nearest).below(magnitude), far, near).copysign(x)
 }
 
 /// `exp(x^2) erfc(x)` for positive `x` as polynomial of `(x - 3) / (x + 3)`, for 32 bits; off by 2^-29.4 of it.

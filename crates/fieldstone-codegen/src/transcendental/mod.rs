@@ -17,8 +17,7 @@
 //! | [`single`] | what is computed with 64 bits and rounded |
 //!
 //! The methods are those of Muller et al., *Handbook of Floating-Point Arithmetic* (2018), and Muller, *Elementary Functions*
-//! (2016). Polynomials were found with Sollya's `fpminimax`, but for those of [`error_function`] far from zero, which are fitted at
-//! Chebyshev's points; each says how far it is off.
+//! (2016). Each polynomial says how far it is off; `tests/polynomials.py` finds them anew, with Sollya's `fpminimax` but for one.
 
 pub mod cube_root;
 pub mod error_function;

@@ -1,7 +1,7 @@
 //! `sin`, `cos`, `tan`: the angle less a multiple of half pi, of which sine and cosine are polynomials.
 
 use super::number::{Bits, Double, Real, Single};
-use super::polynomial::{Pair, polynomial};
+use super::polynomial::{Pair, leading_polynomial, polynomial};
 use super::reduction::{self, Quadrant, is_far, near_quadrant, quadrant};
 
 /// What depends on the type; the polynomials are for `|x| <= pi / 4`.
@@ -16,23 +16,24 @@ struct Constants {
     sign: u32,
 }
 
-/// For 64 bits; the polynomials are off by 2^-62 of the sine, 2^-68 of the cosine and 2^-56 of the tangent.
+/// For 64 bits; the polynomials are off by 2^-62 of the sine, 2^-68 of the cosine and 2^-60 of the tangent.
 const DOUBLE: Constants = Constants {
     tan: &[
-        0.3333333333333278,
-        0.13333333333414124,
-        0.05396825392688859,
-        0.02186948960399388,
-        0.008863219231874435,
-        0.0035922884895388894,
-        0.0014547614415920532,
-        0.0005950504951113277,
-        0.00022242096195799647,
-        0.00013644208056138254,
-        -2.6269881938506494e-05,
-        8.934640525329698e-05,
-        -4.481976413106227e-05,
-        2.0849673441830516e-05,
+        0.33333333333333376,
+        0.13333333333326097,
+        0.05396825397252422,
+        0.02186948840917468,
+        0.00886323776826438,
+        0.003592102452525342,
+        0.0014560345744183988,
+        0.0005889185976719222,
+        0.00024356073322592716,
+        8.404124338760169e-05,
+        6.635024466038161e-05,
+        -2.453788332857448e-05,
+        4.7725410612808404e-05,
+        -2.3824631698120195e-05,
+        9.699359418215433e-06,
     ],
     sin: &[
         -0.16666666666666666,
@@ -143,7 +144,7 @@ fn tangent_of_quadrant<R: Real>(
     constants: &Constants,
 ) -> R {
     let square = Pair::product(rest.high, rest.high);
-    let factor = polynomial(square.high, constants.tan);
+    let factor = leading_polynomial(square.high, constants.tan);
     let beyond = square.high.mul_add(factor, square.low * factor);
     let high = rest.high.mul_add(beyond, rest.high);
     let low = rest.high.mul_add(beyond, rest.high - high);

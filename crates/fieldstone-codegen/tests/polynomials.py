@@ -1,0 +1,169 @@
+"""Finds the polynomials of `src/transcendental` anew, and says which are not those in the source.
+
+``python crates/fieldstone-codegen/tests/polynomials.py`` takes less than a minute; names of functions behind it
+choose some. It needs Sollya (https://www.sollya.org, a package of Debian) and mpmath.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import factorial
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[1] / "src" / "transcendental"
+
+# Sollya's names of numbers of 64 and of 32 bits.
+DOUBLE, SINGLE = "D", "SG"
+
+
+@dataclass(frozen=True)
+class Best:
+    """The polynomial of least error among those whose coefficients are numbers of a type: Sollya's `fpminimax`.
+
+    It has some powers of ``x``, besides terms that are given.
+    """
+
+    name: str
+    file: str
+    function: str
+    powers: Sequence[int]
+    type: str
+    interval: str
+    given: str = "0"
+    kind: str = "relative"
+
+    def find(self) -> tuple[list[float], str]:
+        """Return the coefficients, and what the error is."""
+        powers = ", ".join(map(str, self.powers))
+        kind = f"[|{self.type}...|], {self.interval}, {self.kind}, {self.given}"
+        of_what = f"p / ({self.function}) - 1" if self.kind == "relative" else f"p - ({self.function})"
+        lines = [
+            "prec = 400; display = hexadecimal;",
+            f"p = fpminimax({self.function}, [|{powers}|], {kind});",
+            *(f"coeff(p - ({self.given}), {power});" for power in self.powers),
+            f"e = dirtyinfnorm({of_what}, {self.interval}); display = decimal; round(log2(e), 12, RN);",
+            "quit;",
+        ]
+        done = subprocess.run(["sollya"], input="\n".join(lines), capture_output=True, text=True, check=True)
+        numbers = [line for line in done.stdout.splitlines() if re.match(r"-?(0x)?[\d.]", line)]
+        return [float.fromhex(text) for text in numbers[:-1]], f"{self.kind} error 2^{numbers[-1]}"
+
+
+@dataclass(frozen=True)
+class Interpolated:
+    """The polynomial through values of a function at Chebyshev's points, less that at zero and divided by ``x``."""
+
+    name: str
+    file: str
+    function: Callable[[object], object]
+    count: int
+    interval: tuple[object, object]
+
+    def find(self) -> tuple[list[float], str]:
+        """Return the coefficients."""
+        from mpmath import lu_solve, matrix, mp
+
+        mp.prec = 400
+        low, high = map(mp.mpf, self.interval)
+        angles = [mp.pi * (2 * n + 1) / (2 * self.count) for n in range(self.count)]
+        points = [(low + high) / 2 + (high - low) / 2 * mp.cos(angle) for angle in angles]
+        values = matrix([(self.function(x) - self.function(mp.mpf(0))) / x for x in points])
+        powers = matrix([[x**n for n in range(self.count)] for x in points])
+        return [float(value) for value in lu_solve(powers, values)], "interpolated"
+
+
+def odd(first: int, count: int) -> Sequence[int]:
+    """So many powers, each two more than the one before."""
+    return range(first, first + 2 * count, 2)
+
+
+def exponential_less(terms: int) -> str:
+    """Return the exponential less its first terms, divided by the next power, as series: nothing divides by zero."""
+    return " + ".join(f"x^{n} / {factorial(n + terms)}" for n in range(28))
+
+
+def scaled_complement(a: str) -> str:
+    """Return what is left of ``erfc(a)`` without ``exp(-a^2)``."""
+    return f"exp({a}^2) * erfc({a})"
+
+
+def far_complement(x: object) -> object:
+    """``(1 + 2 a) exp(a^2) erfc(a)``, where ``x`` is ``(a - 4) / (a + 4)``."""
+    from mpmath import erfc, exp
+
+    a = 4 * (1 + x) / (1 - x)
+    return (1 + 2 * a) * exp(a * a) * erfc(a)
+
+
+LOG_2_HALVES = "[-log(2) / 2 - 1b-12, log(2) / 2 + 1b-12]"
+LOGARITHM = "[1b-20, (sqrt(2) - 1) / (sqrt(2) + 1) * 1.0001]"
+EIGHTH_TURN = "[1b-30, pi / 4 * 1.0001]"
+
+POLYNOMIALS = (
+    Best("exp", "exponential", "exp(x)", range(2, 12), DOUBLE, LOG_2_HALVES, "1 + x", "absolute"),
+    Best("exp", "exponential", "exp(x)", range(2, 7), SINGLE, LOG_2_HALVES, "1 + x", "absolute"),
+    Best("tanh", "exponential", exponential_less(2), range(11), DOUBLE, LOG_2_HALVES),
+    Best("log", "logarithm", "2 * atanh(x)", odd(3, 7), DOUBLE, LOGARITHM, "2 * x"),
+    Best("log", "logarithm", "2 * atanh(x)", odd(3, 3), SINGLE, LOGARITHM, "2 * x"),
+    Best("pow", "logarithm", "atanh(x)", odd(5, 8), DOUBLE, LOGARITHM, "x + x^3 / 3"),
+    Best("pow", "power", "2 * atanh(x) / log(2)", odd(1, 5), DOUBLE, LOGARITHM),
+    Best("pow", "power", "2^x", range(7), DOUBLE, "[-0.5, 0.5]"),
+    Best("sin", "trigonometric", "sin(x)", odd(3, 7), DOUBLE, EIGHTH_TURN, "x"),
+    Best("sin", "trigonometric", "sin(x)", odd(3, 4), SINGLE, EIGHTH_TURN, "x"),
+    Best("cos", "trigonometric", "cos(x)", odd(4, 7), DOUBLE, EIGHTH_TURN, "1 - x^2 / 2"),
+    Best("cos", "trigonometric", "cos(x)", odd(4, 4), SINGLE, EIGHTH_TURN, "1 - x^2 / 2"),
+    Best("tan", "trigonometric", "tan(x)", odd(3, 15), DOUBLE, "[1b-20, pi / 4 + 1b-20]", "x"),
+    Best("tan", "trigonometric", "tan(x)", odd(3, 7), SINGLE, "[1b-20, pi / 4 + 1b-20]", "x"),
+    Best("asin", "inverse", "asin(x)", odd(3, 13), DOUBLE, "[1b-30, 0.5001]", "x"),
+    Best("asin", "inverse", "asin(x)", odd(3, 5), SINGLE, "[1b-20, 0.5]", "x"),
+    Best("atan", "inverse", "atan(x)", odd(3, 12), DOUBLE, "[1b-30, tan(pi / 8) * 1.0001]", "x"),
+    Best("atan", "inverse", "atan(x)", odd(3, 9), SINGLE, "[1b-20, 1]", "x"),
+    Best("sinh", "hyperbolic", "sinh(x)", odd(3, 8), DOUBLE, "[1b-20, 1.001]", "x"),
+    Best("sinh", "hyperbolic", "sinh(x)", odd(3, 4), SINGLE, "[1b-20, 1.001]", "x"),
+    Best("tanh", "hyperbolic", "tanh(x)", odd(3, 8), SINGLE, "[1b-20, 1.001]", "x"),
+    Best("atanh", "inverse_hyperbolic", "2 * atanh(x / 2)", odd(3, 8), DOUBLE, "[1b-20, 0.4012]", "x"),
+    Best("atanh", "inverse_hyperbolic", "2 * atanh(x / 2)", odd(3, 3), SINGLE, "[1b-20, 0.4012]", "x"),
+    Best("erf", "error_function", "(erf(x) - x) / x", odd(0, 13), DOUBLE, "[1b-20, 1.001]", kind="absolute"),
+    Best("erf", "error_function", "erf(x)", odd(1, 7), SINGLE, "[1b-20, 1.001]", "x"),
+    # Where erf is nearly one, hardly any digits of the logarithm count: it will do beyond these intervals as well.
+    Best("erf", "error_function", "-log(erfc(x))", range(1, 23), DOUBLE, "[0.92, 4.4]", kind="absolute"),
+    Best("erf", "error_function", "-log(erfc(x))", range(1, 8), SINGLE, "[0.99, 2.6]", kind="absolute"),
+    Best(
+        "erfc",
+        "error_function",
+        scaled_complement("(3 * (1 + x) / (1 - x))"),
+        range(11),
+        DOUBLE,
+        "[-1 + 1b-30, (10.2 - 3) / (10.2 + 3)]",
+    ),
+    Interpolated("erfc", "error_function", far_complement, 23, ("-352/448", "24/32")),
+)
+
+
+def is_in(numbers: list[float], source: list[float]) -> bool:
+    """Whether some numbers stand one behind the other in a source."""
+    starts = range(len(source) - len(numbers) + 1)
+    return any(source[start : start + len(numbers)] == numbers for start in starts)
+
+
+def main() -> None:
+    """Look at the polynomials of the functions that the command line names, or at all."""
+    missing = 0
+    for polynomial in POLYNOMIALS:
+        if len(sys.argv) > 1 and polynomial.name not in sys.argv[1:]:
+            continue
+        numbers, error = polynomial.find()
+        text = (SOURCE / f"{polynomial.file}.rs").read_text()
+        source = [float(number) for number in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", text)]
+        found = is_in(numbers, source)
+        missing += not found
+        print(f"{polynomial.name} ({polynomial.file}): {error}", "" if found else f"is not in the source: {numbers}")
+    sys.exit(missing > 0)
+
+
+if __name__ == "__main__":
+    main()
