@@ -73,7 +73,7 @@ impl Cost {
         match nest {
             Nest::Rows(RowNest { roles, stages, .. }) => {
                 let mut stages = stages.iter().map(|stage| (stage.interval, stage));
-                vec![cost(roles.vector, &mut stages)]
+                vec![cost(roles.lanes, &mut stages)]
             }
             Nest::Columns(nest) => {
                 let sections = nest.sweeps.iter().flat_map(|sweep| &sweep.sections);

@@ -8,6 +8,7 @@ use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Axis, DType, Extent};
 
 use crate::choices::Choices;
+use crate::llvm::widest;
 use crate::transposed::Transposed;
 
 /// Bytes that one vector register or cache line holds at most; rows of scratch start at multiples of it.
@@ -25,6 +26,24 @@ const BLOCK_BUDGET: usize = 336 * 1024;
 
 /// Rows along the block axis where stages reach along it: as many as fit.
 const BLOCK_ROWS: &[usize] = &[32, 16, 8];
+
+/// Scratch of a tile of rows whose points are vectors should stay within a third of a second-level cache of 1 MiB.
+const PANEL_BUDGET: usize = 336 * 1024;
+
+/// Points of such rows that are one vector of levels high: as many as fit.
+const LONG_PANELS: &[usize] = &[128, 96, 64, 48, 32];
+
+/// Points of such rows of whole columns.
+const SHORT_PANELS: &[usize] = &[32, 24];
+
+/// Points of such rows where none of those fits.
+const SHORTEST_PANELS: usize = 16;
+
+/// Levels of a tile of such rows, at most.
+const PANEL_LEVELS: usize = 128;
+
+/// Lanes of a vector at most; masks are made in words of 64 bits.
+pub const MOST_LANES: usize = 32;
 
 /// Scratch of a tile of rows whose size was chosen is not larger than this.
 const MOST_RINGS: usize = 4 << 20;
@@ -57,6 +76,8 @@ pub struct Scratch {
     pub slim: bool,
     /// Largest tile along the vector axis, a multiple of [`LINE`] elements; `None` without scratch.
     pub vector: Option<usize>,
+    /// Levels of each point of a row, where it is a vector of them.
+    pub lanes: Option<usize>,
     /// Whether a nest of rows reads other rows along the block axis than the one it computes.
     pub reads_blocks: bool,
     /// Largest tile along the block axis; `None` without scratch.
@@ -114,34 +135,33 @@ impl Scratch {
         index: usize,
         nest: &RowNest,
         choices: &Choices,
+        vector_bytes: usize,
     ) -> Scratch {
+        if nest.roles.are_panels() {
+            let rings = rings_in(stencil, schedule, index);
+            return Scratch::of_panels(stencil, &rings, nest, choices, vector_bytes);
+        }
         let chosen = Scratch {
-            reads_blocks: reads_along(nest, nest.roles.block),
+            reads_blocks: reach_along(nest, nest.roles.block) > 0,
             vector: choices.tile(nest.roles.vector).map(whole_lines),
             block: choices.tile(nest.roles.block),
             slide: choices.tile(nest.roles.slide),
             ..Scratch::default()
         };
-        let rings: Vec<(TempId, DType, usize, Extent)> = temporaries(stencil, schedule)
-            .filter_map(|(id, dtype, placement)| match placement {
-                Placement::Ring { nest, rows, extent } if nest == index => {
-                    Some((id, dtype, rows, extent))
-                }
-                _ => None,
-            })
-            .collect();
+        let rings = rings_in(stencil, schedule, index);
         if rings.is_empty() {
             return chosen;
         }
         let reaches = |axis: Axis| {
-            let along = |(_, _, _, extent): &(_, _, _, Extent)| extent.along(axis);
+            let along = |(_, _, _, extent): &Ring| extent.along(axis);
             rings.iter().any(|ring| along(ring) != (0, 0))
         };
         let (blocks, budget) = match reaches(nest.roles.block) {
             true => (BLOCK_ROWS, BLOCK_BUDGET),
             false => ([1].as_slice(), RING_BUDGET),
         };
-        let small = |rows: &usize| rings_of(&rings, nest, 2 * LINE, *rows).bytes <= budget;
+        let rings_of = |vector, block| rings_of(&rings, nest, vector, block, 1);
+        let small = |rows: &usize| rings_of(2 * LINE, *rows).bytes <= budget;
         let usual = || {
             blocks
                 .iter()
@@ -149,12 +169,12 @@ impl Scratch {
                 .find(small)
                 .unwrap_or(blocks[blocks.len() - 1])
         };
-        let least = rings_of(&rings, nest, LINE, 1).bytes;
+        let least = rings_of(LINE, 1).bytes;
         let block = chosen
             .block
             .unwrap_or_else(usual)
             .min((MOST_RINGS / least).max(1));
-        let plan = |vector: usize| rings_of(&rings, nest, vector, block);
+        let plan = |vector: usize| rings_of(vector, block);
         let fits = |vector: &usize| plan(*vector).bytes <= budget;
         let model = || [512, 256, 128].into_iter().find(fits).unwrap_or(LINE);
         Scratch {
@@ -163,6 +183,38 @@ impl Scratch {
             ..plan(chosen.vector.map_or_else(model, |vector| {
                 vector.min(LINE * (MOST_RINGS / plan(LINE).bytes).max(1))
             }))
+        }
+    }
+
+    /// Of a nest of rows whose points are vectors of levels.
+    fn of_panels(
+        stencil: &Stencil,
+        rings: &[Ring],
+        nest: &RowNest,
+        choices: &Choices,
+        vector_bytes: usize,
+    ) -> Scratch {
+        let widest = nest.stages.iter().map(|stage| widest(stencil, stage)).max();
+        let lanes = (vector_bytes / widest.unwrap_or(1)).clamp(1, MOST_LANES);
+        // Whole columns visit memory in order, a vector of levels leaves most of the cache to a row.
+        let (usual, rows) = match nest.is_intense(stencil) {
+            true => (lanes, LONG_PANELS),
+            false => (PANEL_LEVELS, SHORT_PANELS),
+        };
+        let levels = choices.tile(Axis::K).unwrap_or(usual).min(PANEL_LEVELS);
+        let levels = levels.next_multiple_of(lanes);
+        let plan = |vector: usize| rings_of(rings, nest, vector, levels / lanes, lanes);
+        let fits = |vector: &usize| plan(*vector).bytes <= PANEL_BUDGET;
+        let model = || rows.iter().copied().find(fits);
+        let most = (MOST_RINGS / plan(1).bytes.max(1)).max(1);
+        let chosen = choices
+            .tile(nest.roles.vector)
+            .map(|points| points.min(most));
+        Scratch {
+            lanes: Some(lanes),
+            slide: choices.tile(nest.roles.slide),
+            block: Some(levels),
+            ..plan(chosen.or_else(model).unwrap_or(SHORTEST_PANELS))
         }
     }
 
@@ -324,12 +376,19 @@ fn temporaries<'a>(
         })
 }
 
-fn rings_of(
-    rings: &[(TempId, DType, usize, Extent)],
-    nest: &RowNest,
-    vector: usize,
-    block: usize,
-) -> Scratch {
+/// A temporary in a ring: its type, rows along the sliding axis, and reach beyond the tile.
+type Ring = (TempId, DType, usize, Extent);
+
+fn rings_in(stencil: &Stencil, schedule: &Schedule, index: usize) -> Vec<Ring> {
+    let rings = temporaries(stencil, schedule).filter_map(|(id, dtype, place)| match place {
+        Placement::Ring { nest, rows, extent } if nest == index => Some((id, dtype, rows, extent)),
+        _ => None,
+    });
+    rings.collect()
+}
+
+/// Where rings lie for a tile of so many points, of which each has `lanes` elements.
+fn rings_of(rings: &[Ring], nest: &RowNest, vector: usize, block: usize, lanes: usize) -> Scratch {
     let mut scratch = Scratch {
         vector: Some(vector),
         block: Some(block),
@@ -343,12 +402,17 @@ fn rings_of(
     let around = reaches.fold((0, 0), |all, (before, after)| {
         (all.0.max(before), all.1.max(after))
     });
+    let reach = reach_along(nest, nest.roles.vector);
     for (id, dtype, rows, extent) in rings {
-        let size = dtype.size();
+        let size = dtype.size() * lanes;
         let (before, after) = extent.along(nest.roles.vector);
         let around = (around.0.max(before) as usize, around.1.max(after) as usize);
-        let pad = (around.0 * size).next_multiple_of(LINE) + ROOM * LINE;
-        let row = (pad + (vector + around.1) * size).next_multiple_of(LINE) + ROOM * LINE;
+        let room = match nest.roles.are_panels() {
+            true => ((schedule::MOST_AHEAD_OF_PANELS + reach) * size).next_multiple_of(LINE),
+            false => ROOM * LINE,
+        };
+        let pad = (around.0 * size).next_multiple_of(LINE) + room;
+        let row = (pad + (vector + around.1) * size).next_multiple_of(LINE) + room;
         let (block_before, block_after) = extent.along(nest.roles.block);
         let blocks = block + block_before.max(0) as usize + block_after.max(0) as usize;
         let place = Place::Ring {
@@ -393,14 +457,25 @@ impl Tiles {
         let roles = nest.roles;
         let mut size = points;
         if let Some(cap) = scratch.vector {
-            size[roles.vector.index()] = even(points[roles.vector.index()], cap);
+            let points = points[roles.vector.index()];
+            size[roles.vector.index()] = match roles.are_panels() {
+                true => points.div_ceil(points.div_ceil(cap).max(1)),
+                false => even(points, cap),
+            };
         }
         // Rows along K are short, and follow each other in memory along the block axis.
         let usual = match roles.vector {
             Axis::K => SHORT_ROWS,
             Axis::I | Axis::J => 1,
         };
-        size[roles.block.index()] = scratch.block.unwrap_or(usual);
+        let blocks = points[roles.block.index()];
+        size[roles.block.index()] = match (scratch.block, scratch.lanes) {
+            (Some(levels), Some(lanes)) => {
+                let tiles = blocks.div_ceil(levels).max(1);
+                blocks.div_ceil(tiles).next_multiple_of(lanes)
+            }
+            (block, _) => block.unwrap_or(usual),
+        };
         let others = Tiles::new(points, size).total();
         let slide = points[roles.slide.index()];
         let chunks = if scratch.places.is_empty() && scratch.reads_blocks {
@@ -434,15 +509,12 @@ impl Tiles {
     }
 }
 
-/// Whether a nest reads anything at an offset along an axis.
-fn reads_along(nest: &RowNest, axis: Axis) -> bool {
+/// How far along an axis a nest reads anything.
+fn reach_along(nest: &RowNest, axis: Axis) -> usize {
     let statements = nest.stages.iter().flat_map(|stage| &stage.statements);
-    let mut found = false;
-    for statement in statements {
-        let reads = Accesses::of(statement).reads;
-        found |= reads.iter().any(|(_, offset)| offset.along(axis) != 0);
-    }
-    found
+    let reads = statements.flat_map(|statement| Accesses::of(statement).reads);
+    let offsets = reads.map(|(_, offset)| offset.along(axis).unsigned_abs() as usize);
+    offsets.max().unwrap_or(0)
 }
 
 /// Rows of a tile without scratch: enough to amortise the tile, few enough to keep its planes in a cache.

@@ -81,7 +81,8 @@ class Loop:
         The axis it runs along.
     role : str
         ``"slide"``: loops of a tile advance along it together. ``"block"``: rows of a tile beside each other.
-        ``"outer"``: one column after the other. ``"levels"``: in the order of the sweep. ``"vector"``: the innermost.
+        ``"row"``: rows of which every point is a vector along another axis. ``"outer"``: one column after the other.
+        ``"levels"``: in the order of the sweep. ``"vector"``: the innermost.
     tile : int or None
         Points of a tile along it, if that is known.
     tiles : int or None

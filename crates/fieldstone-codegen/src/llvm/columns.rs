@@ -571,6 +571,7 @@ impl ColumnBlock<'_> {
             vector: self.nest.vector,
             index: Default::default(),
             tile: Default::default(),
+            panel: None,
         };
         row.index[outer] = self.row.clone();
         row.index[2] = level.to_string();

@@ -8,6 +8,8 @@
 //! Vectors at the ends of a row are loaded and computed as a whole where the arrays have the memory, and only what is asked for
 //! is stored. For the few rows at the ends of an array there is a second copy of the loop, with masks for every access.
 
+mod panel;
+
 use std::collections::{HashMap, HashSet};
 
 use fieldstone_stencil::ir::Target;
@@ -15,15 +17,14 @@ use fieldstone_stencil::schedule::{RowNest, Stage};
 use fieldstone_stencil::visit::accesses;
 use fieldstone_stencil::{Axis, DType, Offset};
 
+use crate::tile::MOST_LANES;
+
 use super::builder::Builder;
 use super::entry::{Context, Entry};
 use super::memory::{Edge, any_inside, block_address, fetch, lane_mask};
-use super::place::{self, Row, Spacing};
+use super::place::{self, Panel, Row, Spacing};
 use super::row::{self, Blocks, Body, Preheader, Streaming, across};
 use super::types::Lanes;
-
-/// Lanes of a vector at most; masks are made in words of 64 bits.
-const MOST_LANES: usize = 32;
 
 /// Vectors along a row within which neighbours are taken from registers.
 const REACH: i64 = 2;
@@ -83,6 +84,8 @@ pub(super) struct Fused<'a> {
     slide: Axis,
     block: Axis,
     lanes: Lanes,
+    /// Where every point of a row is a vector: of which levels.
+    panel: Option<&'a Panel>,
     stages: &'a [Computed<'a>],
     /// Vectors that each stage is ahead of the round.
     leads: Vec<i64>,
@@ -142,6 +145,7 @@ pub(super) fn row(
     let widest = |computed: &Computed<'_>| row::widest(&context.program.stencil, computed.stage);
     let widest = stages.iter().map(widest).max().unwrap_or(1);
     let width = (context.target.vector_bytes() / widest).min(MOST_LANES);
+    let panel = stages[0].row.panel.as_ref();
     let preheaders = stages
         .iter()
         .map(|computed| row::preheader(context, entry, b, computed.stage, &computed.row, false));
@@ -151,7 +155,8 @@ pub(super) fn row(
         vector: nest.roles.vector,
         slide: nest.roles.slide,
         block: nest.roles.block,
-        lanes: Lanes { width },
+        lanes: panel.map_or(Lanes { width }, |panel| panel.lanes),
+        panel,
         stages,
         preheaders: preheaders.collect(),
         leads: vec![0; stages.len()],
@@ -162,7 +167,10 @@ pub(super) fn row(
     };
     fused.find_streams();
     fused.find_ranges(b);
-    fused.emit(b, rows);
+    match panel {
+        Some(panel) => fused.emit_panels(b, panel),
+        None => fused.emit(b, rows),
+    }
 }
 
 /// What a stage reads that it has not written itself, in order.
@@ -192,8 +200,12 @@ fn writes(stage: &Stage, target: Target) -> bool {
 }
 
 impl Fused<'_> {
+    /// Points of the row in a vector.
     fn width(&self) -> i64 {
-        self.lanes.width as i64
+        match self.panel {
+            Some(_) => 1,
+            None => self.lanes.width as i64,
+        }
     }
 
     /// The stage of this loop that made a row before stage `reader` reads it.
@@ -295,7 +307,8 @@ impl Fused<'_> {
             .filter(same)
             .all(|(_, offset)| i64::from(offset.along(self.vector)).abs() <= REACH * self.width());
         // Narrower vectors rarely lie across two lines, and shuffles of theirs cost more than loads.
-        pointer.spacing == Spacing::Contiguous && near && self.context.target.vector_bytes() == 64
+        let cheap = self.panel.is_some() || self.context.target.vector_bytes() == 64;
+        pointer.spacing == Spacing::Contiguous && near && cheap
     }
 
     /// Whether a target is in registers of a stage only.
@@ -774,13 +787,19 @@ impl Fused<'_> {
                     )
                 }
                 Care::Everything => {
-                    let active = any_inside(b, self.lanes, &first, start, end);
+                    let points = Lanes {
+                        width: width as usize,
+                    };
+                    let active = any_inside(b, points, &first, start, end);
                     let kinds = made
                         .iter()
                         .map(|stream| self.lanes.value(self.dtype(self.streams[*stream].target)));
                     let kinds: Vec<String> = kinds.collect();
                     b.when_else_zero(&active, &kinds, |b| {
-                        let mask = lane_mask(b, self.lanes, &first, start, end);
+                        let mask = match self.panel {
+                            Some(panel) => self.stages[number].row.level_mask(b, panel),
+                            None => lane_mask(b, self.lanes, &first, start, end),
+                        };
                         self.stage(
                             b,
                             number,
@@ -862,12 +881,13 @@ impl Fused<'_> {
         let stream = &self.streams[number];
         let mask = (care == Care::Everything).then(|| {
             let (start, end) = self.stream_range(b, stream);
-            lane_mask(b, self.lanes, first, &start, &end)
+            match self.panel {
+                Some(panel) => self.panel_mask(b, panel, first, (&start, &end)),
+                None => lane_mask(b, self.lanes, first, &start, &end),
+            }
         });
         let dtype = self.dtype(stream.target);
-        let pointer = self.preheaders[stage]
-            .pointer(stream.target, offset)
-            .pointer;
+        let pointer = self.preheaders[stage].pointer(stream.target, offset);
         let mut body = Body::new(
             (self.context, self.entry, b),
             self.lanes,
@@ -875,7 +895,7 @@ impl Fused<'_> {
             first,
             mask,
         );
-        let address = body.address(&pointer, dtype.size(), 0);
+        let address = body.address_in(&pointer, dtype.size(), 0);
         body.load(dtype, &address)
     }
 
@@ -942,9 +962,9 @@ impl Fused<'_> {
             let Source::Memory { stage, offset, .. } = stream.source else {
                 continue;
             };
+            let pointer = self.preheaders[stage].pointer(target, offset);
             let first = b.add(at, stream.lead * self.width());
-            let pointer = self.preheaders[stage].pointer(target, offset).pointer;
-            let address = block_address(b, &pointer, self.dtype(target).size(), &first);
+            let address = pointer.at(b, self.dtype(target).size(), &first);
             fetch(b, self.entry, target, &address, self.later(), false);
         }
     }

@@ -5,6 +5,7 @@ use fieldstone_stencil::{Axis, DType};
 
 use super::builder::Builder;
 use super::entry::Entry;
+use super::place::RowPointer;
 use super::row::Body;
 use super::types::{self, Lanes};
 
@@ -141,6 +142,30 @@ impl Body<'_, '_> {
             .value(format_args!("mul {kind} {indices}, {strides}"));
         self.b
             .value(format_args!("getelementptr i8, ptr {row}, {kind} {bytes}"))
+    }
+
+    /// Address of the first lane, `ahead` points further along a row.
+    pub(super) fn address_in(&mut self, row: &RowPointer, size: usize, ahead: i32) -> String {
+        if row.pitch.is_none() {
+            return self.address(&row.pointer, size, ahead);
+        }
+        let index = self.b.add(self.first, ahead);
+        row.at(self.b, size, &index)
+    }
+
+    /// Addresses of all lanes, `ahead` points further along a row whose lanes are strided.
+    pub(super) fn addresses_in(&mut self, row: &RowPointer, stride: &str, ahead: i32) -> String {
+        if row.pitch.is_none() {
+            return self.addresses(&row.pointer, stride, ahead);
+        }
+        let first = self.address_in(row, 0, ahead);
+        let numbers = lane_indices(self.b, self.lanes, "0");
+        let strides = splat(self.b, self.lanes, "i64", stride);
+        let kind = self.lanes.of("i64");
+        let bytes = (self.b).value(format_args!("mul {kind} {numbers}, {strides}"));
+        (self.b).value(format_args!(
+            "getelementptr i8, ptr {first}, {kind} {bytes}"
+        ))
     }
 
     pub(super) fn load(&mut self, dtype: DType, address: &str) -> String {

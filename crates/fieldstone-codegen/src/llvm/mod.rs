@@ -234,7 +234,16 @@ pub fn emit(
     };
     for (index, nest) in schedule.nests.iter().enumerate() {
         let stencil = &program.stencil;
-        let rows = |nest: &RowNest| Scratch::of_rows(stencil, schedule, index, nest, choices);
+        let rows = |nest: &RowNest| {
+            Scratch::of_rows(
+                stencil,
+                schedule,
+                index,
+                nest,
+                choices,
+                target.vector_bytes(),
+            )
+        };
         match nest {
             Nest::Rows(nest) => add(kernel::Loops::Rows(nest), rows(nest)),
             Nest::Columns(nest) => {

@@ -8,6 +8,8 @@ use crate::tile::Place;
 
 use super::builder::Builder;
 use super::entry::{Context, Entry};
+use super::memory::{block_address, lane_mask};
+use super::types::Lanes;
 
 /// A row: its indices along the axes it does not run along, and the tile it belongs to.
 pub(super) struct Row {
@@ -17,6 +19,35 @@ pub(super) struct Row {
     pub index: [String; 3],
     /// First point of the tile along I, J, K.
     pub tile: [String; 3],
+    /// Where every point of the row is a vector of levels: which.
+    pub panel: Option<Panel>,
+}
+
+/// The levels of a row whose points are vectors; the first one is the row's index along K.
+#[derive(Clone)]
+pub(super) struct Panel {
+    /// How many lanes a point has.
+    pub lanes: Lanes,
+    /// The first level that is computed, and one past the last.
+    pub levels: (String, String),
+    /// Whether all lanes are computed.
+    pub whole: String,
+}
+
+impl Row {
+    /// The axis that vectors lie along.
+    pub fn lanes(&self) -> Axis {
+        match self.panel {
+            Some(_) => Axis::K,
+            None => self.vector,
+        }
+    }
+
+    /// Lanes of a panel that are computed.
+    pub fn level_mask(&self, b: &mut Builder, panel: &Panel) -> String {
+        let (first, end) = &panel.levels;
+        lane_mask(b, panel.lanes, &self.index[2], first, end)
+    }
 }
 
 /// How the points of a row follow each other.
@@ -37,6 +68,21 @@ pub(super) enum Spacing {
 pub(super) struct RowPointer {
     pub pointer: String,
     pub spacing: Spacing,
+    /// Bytes from one point of the row to the next where that is not what separates lanes: points are vectors.
+    pub pitch: Option<String>,
+}
+
+impl RowPointer {
+    /// Address of the point with an index; of contiguous elements or of any that have a pitch.
+    pub fn at(&self, b: &mut Builder, size: usize, index: &str) -> String {
+        match &self.pitch {
+            Some(pitch) => {
+                let bytes = b.mul(index, pitch);
+                b.offset(&self.pointer, bytes)
+            }
+            None => block_address(b, &self.pointer, size, index),
+        }
+    }
 }
 
 /// The type of a target's elements.
@@ -67,14 +113,17 @@ pub(super) fn row_pointer(
                 return RowPointer {
                     pointer: String::new(),
                     spacing: Spacing::Register,
+                    pitch: None,
                 };
             }
             Placement::Ring { .. } | Placement::Column { .. } => {
                 let place = context.scratch.places[&id];
-                let size = dtype(context, target).size();
+                let lanes = row.panel.as_ref().map_or(1, |panel| panel.lanes.width);
+                let size = dtype(context, target).size() * lanes;
                 return RowPointer {
                     pointer: scratch_pointer(context, entry, b, row, place, size, offset),
                     spacing: Spacing::Contiguous,
+                    pitch: row.panel.as_ref().map(|_| size.to_string()),
                 };
             }
         }
@@ -83,6 +132,7 @@ pub(super) fn row_pointer(
         return RowPointer {
             pointer,
             spacing: Spacing::Contiguous,
+            pitch: None,
         };
     }
     strided_pointer(context, entry, b, row, target, offset)
@@ -101,6 +151,7 @@ pub(super) fn level_pointer(
         vector: row.vector,
         index: row.index.clone(),
         tile: row.tile.clone(),
+        panel: None,
     };
     first.index[2] = String::from("0");
     let pointer = row_pointer(context, entry, b, &first, target, offset);
@@ -163,14 +214,23 @@ fn strided_pointer(
         let bytes = b.mul(&index, &array.strides[axis.index()]);
         pointer = b.offset(&pointer, bytes);
     }
-    let spacing = if !axes.contains(row.vector) {
+    let lanes = row.lanes();
+    let spacing = if !axes.contains(lanes) {
         Spacing::Uniform
-    } else if context.contiguous_along(target) == Some(row.vector) {
+    } else if context.contiguous_along(target) == Some(lanes) {
         Spacing::Contiguous
     } else {
-        Spacing::Strided(array.strides[row.vector.index()].clone())
+        Spacing::Strided(array.strides[lanes.index()].clone())
     };
-    RowPointer { pointer, spacing }
+    let pitch = row.panel.as_ref().map(|_| match axes.contains(row.vector) {
+        true => array.strides[row.vector.index()].clone(),
+        false => String::from("0"),
+    });
+    RowPointer {
+        pointer,
+        spacing,
+        pitch,
+    }
 }
 
 fn scratch_pointer(
@@ -203,6 +263,10 @@ fn scratch_pointer(
             let in_block = match roles.block {
                 Axis::K => in_block,
                 Axis::I | Axis::J => b.max(&in_block, "0"),
+            };
+            let in_block = match &row.panel {
+                Some(panel) => b.value(format_args!("udiv i64 {in_block}, {}", panel.lanes.width)),
+                None => in_block,
             };
             let line = b.add(&first, in_block);
             let bytes = b.mul(&line, row_bytes);

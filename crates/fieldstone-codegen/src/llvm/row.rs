@@ -19,7 +19,7 @@ use super::builder::Builder;
 use super::entry::{Context, Entry};
 use super::level;
 use super::memory::{Edge, any_inside, fetch, lane_indices, lane_mask, load_scalar, splat};
-use super::place::{self, Row, RowPointer, Spacing};
+use super::place::{self, Panel, Row, RowPointer, Spacing};
 use super::range::{bound, in_area};
 use super::types::{self, Lanes};
 use super::{Failure, Wrong};
@@ -42,6 +42,9 @@ pub(super) fn stage(
     row: &Row,
     range: &(String, String),
 ) {
+    if let Some(panel) = &row.panel {
+        return panels(context, entry, b, stage, (row, panel), range);
+    }
     let width = width(context, stage, row.vector);
     let preheader = preheader(context, entry, b, stage, row, true);
     let length = b.sub(&range.1, &range.0);
@@ -86,6 +89,30 @@ pub(super) fn stage(
         let mask = b.value(format_args!("icmp slt {kind} {indices}, {end}"));
         body(b, lanes, &main_end, Some(mask), false);
     });
+}
+
+/// Computes a stage for the points `range.0..range.1` of a row whose points are vectors.
+fn panels(
+    context: &Context<'_>,
+    entry: &Entry,
+    b: &mut Builder,
+    stage: &Stage,
+    (row, panel): (&Row, &Panel),
+    range: &(String, String),
+) {
+    let preheader = preheader(context, entry, b, stage, row, true);
+    let all = |b: &mut Builder, mask: Option<&String>| {
+        b.for_loop(&range.0, &range.1, "1", |b, point| {
+            let (from, mask) = ((context, entry, b), mask.cloned());
+            Body::new(from, panel.lanes, (row, &preheader), point, mask).stage(stage);
+        });
+    };
+    let name = b.begin_when(&panel.whole);
+    all(b, None);
+    b.otherwise(&name);
+    let mask = row.level_mask(b, panel);
+    all(b, Some(&mask));
+    b.end_when(&name);
 }
 
 /// What is known of targets at offsets.
@@ -288,7 +315,9 @@ pub(super) fn preheader(
             continue;
         }
         let pointer = place::row_pointer(context, entry, b, row, key.0, key.1);
-        if load_uniforms && pointer.spacing == Spacing::Uniform && is_number(context, key.0) {
+        let fixed = pointer.pitch.as_ref().is_none_or(|pitch| pitch == "0");
+        let uniform = pointer.spacing == Spacing::Uniform && fixed;
+        if load_uniforms && uniform && is_number(context, key.0) {
             let value = load_scalar(b, place::dtype(context, key.0), &pointer.pointer);
             preheader.uniforms.insert(key, value);
         }
@@ -633,8 +662,15 @@ impl Body<'_, '_> {
                 subscript: Some(subscript),
             } => self.read_at(*target, *offset, subscript, expr.span),
             ExprKind::Access { target, offset, .. } => self.read(*target, *offset),
+            ExprKind::Position(axis) if *axis == self.row.lanes() => {
+                let first = match self.row.panel {
+                    Some(_) => &self.row.index[2],
+                    None => self.first,
+                };
+                lane_indices(self.b, self.lanes, first)
+            }
             ExprKind::Position(axis) if *axis == self.row.vector => {
-                lane_indices(self.b, self.lanes, self.first)
+                splat(self.b, self.lanes, "i64", self.first)
             }
             ExprKind::Position(axis) => {
                 let index = &self.row.index[axis.index()];
@@ -749,16 +785,22 @@ impl Body<'_, '_> {
                 let key = (target, across(offset, self.row.vector));
                 let value = match self.preheader.uniforms.get(&key) {
                     Some(value) => value.clone(),
-                    None => load_scalar(self.b, dtype, &pointer.pointer),
+                    None => {
+                        let address = match &pointer.pitch {
+                            Some(_) => self.address_in(&pointer, dtype.size(), ahead),
+                            None => pointer.pointer.clone(),
+                        };
+                        load_scalar(self.b, dtype, &address)
+                    }
                 };
                 splat(self.b, self.lanes, types::register(dtype), &value)
             }
             Spacing::Contiguous => {
-                let address = self.address(&pointer.pointer, dtype.size(), ahead);
+                let address = self.address_in(&pointer, dtype.size(), ahead);
                 self.load(dtype, &address)
             }
             Spacing::Strided(stride) => {
-                let addresses = self.addresses(&pointer.pointer, stride, ahead);
+                let addresses = self.addresses_in(&pointer, stride, ahead);
                 self.gather(dtype, &addresses)
             }
         };
@@ -768,7 +810,10 @@ impl Body<'_, '_> {
 
     /// The vector `ahead` points further on, of those in registers.
     fn shuffled(&mut self, blocks: &Blocks, dtype: DType, ahead: i64) -> String {
-        let width = self.lanes.width as i64;
+        let width = match self.row.panel {
+            Some(_) => 1,
+            None => self.lanes.width as i64,
+        };
         let first = (blocks.ahead - ahead.div_euclid(width)) as usize;
         let lane = ahead.rem_euclid(width);
         if lane == 0 {
@@ -809,7 +854,7 @@ impl Body<'_, '_> {
             Spacing::Uniform => unreachable!("rows run along an axis of what they write"),
             Spacing::Contiguous => {
                 let value = self.in_memory(dtype, value);
-                let address = self.address(&pointer.pointer, dtype.size(), 0);
+                let address = self.address_in(&pointer, dtype.size(), 0);
                 self.store_in_branches(target, |body, past_caches| match past_caches {
                     Some(true) => body.store_past_caches(dtype, &value, &address),
                     Some(false) => {
@@ -823,7 +868,7 @@ impl Body<'_, '_> {
             }
             Spacing::Strided(stride) => {
                 let value = self.in_memory(dtype, value);
-                let addresses = self.addresses(&pointer.pointer, stride, 0);
+                let addresses = self.addresses_in(&pointer, stride, 0);
                 self.store_in_branches(target, |body, _| body.scatter(dtype, &value, &addresses));
             }
         }
@@ -860,8 +905,19 @@ impl Body<'_, '_> {
         whole(self, &mut store);
         self.b.otherwise(&name);
         // Stores of no lanes at all take processors surprisingly long.
-        let any = any_inside(self.b, self.lanes, self.first, edge.start, edge.end);
+        let points = match self.row.panel {
+            Some(_) => Lanes { width: 1 },
+            None => self.lanes,
+        };
+        let any = any_inside(self.b, points, self.first, edge.start, edge.end);
         let name_of_any = self.b.begin_when(&any);
+        if self.row.panel.is_some() {
+            store(self, None);
+            self.b.otherwise(&name_of_any);
+            self.b.end_when(&name_of_any);
+            self.b.end_when(&name);
+            return;
+        }
         let outer = self.mask.clone();
         let mask = lane_mask(self.b, self.lanes, self.first, edge.start, edge.end);
         self.mask = Some(match outer.clone() {

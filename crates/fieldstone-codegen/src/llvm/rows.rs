@@ -5,15 +5,16 @@ use std::collections::HashSet;
 use fieldstone_stencil::ir::Target;
 use fieldstone_stencil::schedule::{Roles, RowNest, Stage};
 use fieldstone_stencil::visit::Accesses;
-use fieldstone_stencil::{Area, Axis, Bound, Extent, Level};
+use fieldstone_stencil::{Area, Axis, Bound, Extent, Interval, Level};
 
 use super::builder::Builder;
 use super::entry::{self, Context, Entry};
 use super::fused::{self, Computed, Rows};
 use super::kernel::Loops;
-use super::place::Row;
+use super::place::{Panel, Row};
 use super::range::{clip_area, clip_levels, in_area, tile_range};
 use super::row;
+use super::types::Lanes;
 
 /// Tiles, the sliding axis inside each, and every stage a few rows ahead of those that read it.
 pub(super) fn rows(
@@ -150,7 +151,7 @@ fn fused(
         slides: (b.sub(&place.slides.0, place.most), place.slides.1.clone()),
         blocks: blocks.clone(),
     };
-    b.for_loop(&blocks.0, &blocks.1, "1", |b, in_block| {
+    let each = |b: &mut Builder, in_block: &str, panel: Option<Panel>| {
         let computed: Vec<Computed<'_>> = stages
             .iter()
             .enumerate()
@@ -174,6 +175,7 @@ fn fused(
                         vector: roles.vector,
                         index,
                         tile: tile.clone(),
+                        panel: panel.clone(),
                     },
                     range: ranges[number].clone(),
                     active: all(b, tests.collect()),
@@ -181,6 +183,46 @@ fn fused(
             })
             .collect();
         fused::row(context, entry, b, nest, &computed, &rows, shared);
+    };
+    for_blocks(
+        context,
+        entry,
+        b,
+        (&blocks, place),
+        stages[0].interval,
+        each,
+    );
+}
+
+/// Runs `body` for each of some blocks of a tile; where they are levels that are computed side by side, with those of an interval.
+fn for_blocks(
+    context: &Context<'_>,
+    entry: &Entry,
+    b: &mut Builder,
+    (blocks, place): (&(String, String), &Place),
+    interval: Interval,
+    body: impl FnOnce(&mut Builder, &str, Option<Panel>),
+) {
+    let Some(width) = context.scratch.lanes else {
+        b.for_loop(&blocks.0, &blocks.1, "1", |b, block| body(b, block, None));
+        return;
+    };
+    let (begin, end) = &place.blocks;
+    b.for_loop(begin, end, &width.to_string(), |b, first| {
+        let behind = b.add(first, width);
+        let behind = b.min(&behind, end);
+        let levels = (first.to_owned(), behind.clone());
+        let levels = clip_levels(entry, b, interval, levels);
+        let count = b.sub(&levels.1, &levels.0);
+        let any = b.value(format_args!("icmp sgt i64 {count}, 0"));
+        let whole = b.value(format_args!("icmp eq i64 {count}, {width}"));
+        let lanes = Lanes { width };
+        let panel = Panel {
+            lanes,
+            levels,
+            whole,
+        };
+        b.when(&any, |b| body(b, first, Some(panel)));
     });
 }
 
@@ -326,7 +368,7 @@ fn stages(
         let emit = |b: &mut Builder| {
             let blocks = widen(entry, b, stage, roles.block, &place.blocks, nest.extent);
             let vectors = widen(entry, b, stage, roles.vector, &place.vectors, nest.extent);
-            b.for_loop(&blocks.0, &blocks.1, "1", |b, in_block| {
+            let each = |b: &mut Builder, in_block: &str, panel: Option<Panel>| {
                 let mut index: [String; 3] = Default::default();
                 index[slide] = at.clone();
                 index[block] = in_block.to_string();
@@ -334,9 +376,11 @@ fn stages(
                     vector: roles.vector,
                     index,
                     tile: tile.clone(),
+                    panel,
                 };
                 row::stage(context, entry, b, stage, &row, &vectors);
-            });
+            };
+            for_blocks(context, entry, b, (&blocks, place), stage.interval, each);
         };
         match is_ready(entry, b, nest, stage, &at, place) {
             Some(condition) => b.when(&condition, emit),

@@ -14,6 +14,7 @@ use crate::source::Span;
 use crate::visit::Accesses;
 
 use super::Roles;
+use super::panel;
 use super::reason::{Apart, Causes, Obstacle, Reason};
 
 /// A program cut into groups, one for each nest.
@@ -336,6 +337,13 @@ impl<'p> Open<'p, '_> {
                 .flat_map(|placed| placed.accesses.written())
                 .all(|target| self.program.stencil.target_axes(target).contains(axis))
         };
+        if self.contiguous == Axis::K && has(Axis::J) && has(Axis::K) {
+            let all = items.iter().flat_map(Item::statements);
+            let extents = all.map(|placed| (placed.statement, placed.extent));
+            if panel::is_worthwhile(&self.program.stencil, extents.collect()) {
+                return Roles::of_panels();
+            }
+        }
         let candidates = [self.contiguous, Axis::I, Axis::J, Axis::K];
         let vector = candidates.into_iter().find(|axis| has(*axis));
         Roles::new(vector.unwrap_or(self.contiguous))

@@ -18,8 +18,14 @@ const MOST_OPERATIONS: usize = 160;
 /// Vectors that a stage of a loop may be ahead of the last one.
 pub const MOST_AHEAD: usize = 2;
 
+/// The same where every point of a row is a vector.
+pub const MOST_AHEAD_OF_PANELS: usize = 4;
+
 /// Points along a row from which a value is still taken out of registers.
 const REACH: i32 = 8;
+
+/// The same where every point is a vector.
+const REACH_OF_PANELS: i32 = 2;
 
 /// Cuts the stages of a nest into loops.
 pub(super) fn cut(stencil: &Stencil, nest: &RowNest) -> Vec<RowLoop> {
@@ -85,7 +91,7 @@ fn can_share(stencil: &Stencil, stage: &Stage) -> bool {
         })
 }
 
-fn is_simple(stencil: &Stencil, statement: &Stmt) -> bool {
+pub(super) fn is_simple(stencil: &Stencil, statement: &Stmt) -> bool {
     let itself = match &statement.kind {
         StmtKind::Assign {
             target,
@@ -113,6 +119,13 @@ fn is_simple(stencil: &Stencil, statement: &Stmt) -> bool {
             });
             simple
         })
+}
+
+fn most_ahead(nest: &RowNest) -> usize {
+    match nest.roles.are_panels() {
+        true => MOST_AHEAD_OF_PANELS,
+        false => MOST_AHEAD,
+    }
 }
 
 /// The loop that is being filled.
@@ -154,7 +167,7 @@ impl<'s> Open<'s> {
     fn join(&mut self, nest: &RowNest, stage: &Stage) -> bool {
         let ahead = self.ahead(nest, stage);
         let possible = can_share(self.stencil, stage)
-            && ahead <= MOST_AHEAD
+            && ahead <= most_ahead(nest)
             && self.first.interval == stage.interval
             && self.operations + operations(stage) <= MOST_OPERATIONS
             && stage.statements.iter().all(|statement| {
@@ -184,7 +197,11 @@ impl<'s> Open<'s> {
                 };
                 let row = across(*offset, nest.roles.vector) + nest.ahead(stage);
                 if row == written.row && offset.along(nest.roles.vector) > 0 {
-                    ahead = ahead.max(written.ahead + 1);
+                    let vectors = match nest.roles.are_panels() {
+                        true => offset.along(nest.roles.vector) as usize,
+                        false => 1,
+                    };
+                    ahead = ahead.max(written.ahead + vectors);
                 }
             }
         }
@@ -201,7 +218,11 @@ impl<'s> Open<'s> {
         if row == written.row {
             let points = (written.extent, written.bounds) == (stage.extent, stage.bounds);
             let is_temporary = matches!(target, Target::Temp(_));
-            return offset.along(vector).abs() <= REACH && (is_temporary || points);
+            let reach = match nest.roles.are_panels() {
+                true => REACH_OF_PANELS,
+                false => REACH,
+            };
+            return offset.along(vector).abs() <= reach && (is_temporary || points);
         }
         // Tiles have rings of temporaries only.
         let [slide, block] = [nest.roles.slide, nest.roles.block];
@@ -228,8 +249,12 @@ impl<'s> Open<'s> {
 }
 
 fn operations(stage: &Stage) -> usize {
+    operations_of(&stage.statements)
+}
+
+pub(super) fn operations_of<'s>(statements: impl IntoIterator<Item = &'s Stmt>) -> usize {
     let mut count = 0;
-    for statement in &stage.statements {
+    for statement in statements {
         statement.walk(&mut |inner| {
             count += 1;
             for expr in inner.expressions() {

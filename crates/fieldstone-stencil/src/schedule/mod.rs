@@ -16,6 +16,7 @@
 
 mod cut;
 mod loops;
+mod panel;
 mod place;
 mod print;
 mod reason;
@@ -25,7 +26,7 @@ use crate::grid::{Area, Axis, Extent, Interval, Offset};
 use crate::ir::{Order, Stencil, Stmt};
 use crate::program::Program;
 
-pub use loops::MOST_AHEAD;
+pub use loops::{MOST_AHEAD, MOST_AHEAD_OF_PANELS};
 pub use reason::{Apart, Causes, Obstacle, Reason};
 
 /// How a program is computed, for fields whose rows run along one axis.
@@ -55,8 +56,10 @@ pub enum Nest {
 /// The three axes by their role in a nest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Roles {
-    /// Innermost, vectorised.
+    /// Innermost: rows run along it.
     pub vector: Axis,
+    /// Vectors lie along it: that of the rows, or `K` where neighbouring levels of a whole row are computed at once.
+    pub lanes: Axis,
     /// The axis a tile slides along; never `K`.
     pub slide: Axis,
     /// The remaining axis, cut into blocks.
@@ -74,9 +77,25 @@ impl Roles {
         };
         Roles {
             vector,
+            lanes: vector,
             slide,
             block,
         }
+    }
+
+    /// The roles for rows of which every point is a vector of levels, which follow each other in memory.
+    ///
+    /// Rows along `K` are short, and what stages make in a plane of them fills a cache; a plane of such rows has few levels.
+    pub fn of_panels() -> Roles {
+        Roles {
+            lanes: Axis::K,
+            ..Roles::new(Axis::J)
+        }
+    }
+
+    /// Whether every point of a row is a vector of levels.
+    pub fn are_panels(&self) -> bool {
+        self.lanes != self.vector
     }
 }
 

@@ -52,9 +52,13 @@ impl fmt::Display for Printed<'_> {
 impl Printed<'_> {
     fn rows(&self, f: &mut fmt::Formatter<'_>, number: usize, nest: &RowNest) -> fmt::Result {
         let roles = nest.roles;
+        let lanes = match roles.are_panels() {
+            true => format!(", vectors along {}", roles.lanes),
+            false => String::new(),
+        };
         writeln!(
             f,
-            "nest {number}: rows along {}, sliding along {}, blocks of {}, extent {}",
+            "nest {number}: rows along {}{lanes}, sliding along {}, blocks of {}, extent {}",
             roles.vector, roles.slide, roles.block, nest.extent
         )?;
         for (row_loop, stages) in nest.loops() {

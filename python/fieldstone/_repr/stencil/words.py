@@ -72,6 +72,7 @@ def _loop(loop: Loop) -> str:
     words = {
         "slide": f"slide along {loop.axis}",
         "block": f"rows side by side along {loop.axis}",
+        "row": f"rows along {loop.axis}",
         "outer": f"row by row along {loop.axis}",
         "levels": f"levels along {loop.axis}",
         "vector": f"vectors along {loop.axis}",

@@ -157,6 +157,13 @@ impl Explained<'_> {
             // A tile that is as long as the largest of domains has no length of its own.
             tiles.size[axis.index()] < LARGE[0] / 2
         };
+        if roles.are_panels() {
+            return vec![
+                self.tile(roles.slide, "slide", tiles, is_cut(roles.slide)),
+                self.tile(roles.vector, "row", tiles, is_cut(roles.vector)),
+                self.tile(roles.lanes, "vector", tiles, is_cut(roles.lanes)),
+            ];
+        }
         vec![
             self.tile(roles.slide, "slide", tiles, is_cut(roles.slide)),
             self.tile(roles.block, "block", tiles, is_cut(roles.block)),

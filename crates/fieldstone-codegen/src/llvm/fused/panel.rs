@@ -1,0 +1,115 @@
+//! The loop over a row whose points are vectors of levels.
+//!
+//! Neighbouring points are whole vectors: what a stage reads of them was loaded, or made, in another round.
+
+use fieldstone_stencil::Offset;
+
+use super::{Care, Fused, Rounds, Source, Stream};
+use crate::llvm::builder::Builder;
+use crate::llvm::memory::{any_inside, splat};
+use crate::llvm::place::{Panel, RowPointer, Spacing};
+use crate::llvm::types::Lanes;
+
+impl Fused<'_> {
+    pub(super) fn emit_panels(&self, b: &mut Builder, panel: &Panel) {
+        let (first, end) = self.ends(b, "0");
+        let (mut whole_starts, mut whole_ends) = (Vec::new(), Vec::new());
+        for number in (0..self.stages.len()).filter(|number| self.is_strict(*number)) {
+            let (start, end) = &self.stage_ranges[number];
+            whole_starts.push(b.sub(start, self.leads[number]));
+            whole_ends.push(b.sub(end, self.leads[number]));
+        }
+        let roomy = self.has_room_of_panels(b, &first, &end);
+        let rounds = Rounds {
+            first,
+            end,
+            whole_first: b.largest(&whole_starts),
+            whole_end: b.smallest(&whole_ends),
+            streaming: self.streaming_of_panels(b),
+        };
+        let simple = b.value(format_args!("and i1 {roomy}, {}", panel.whole));
+        let name = b.begin_when(&simple);
+        self.repeat(b, &rounds, Care::Stores);
+        b.otherwise(&name);
+        self.repeat(b, &rounds, Care::Everything);
+        b.end_when(&name);
+    }
+
+    /// Whether results go past the caches, where any may: if each of their vectors is aligned.
+    fn streaming_of_panels(&self, b: &mut Builder) -> Option<String> {
+        let streamed = self.streamed();
+        let mut streaming = self.entry.stream.clone();
+        for result in &streamed {
+            let pointer = self.preheaders[result.stage].pointer(result.target, Offset::ZERO);
+            let address = b.value(format_args!("ptrtoint ptr {} to i64", pointer.pointer));
+            let pitch = pointer.pitch.unwrap_or_default();
+            let both = b.value(format_args!("or i64 {address}, {pitch}"));
+            let past = self.lanes.width * result.size - 1;
+            let past = b.value(format_args!("and i64 {both}, {past}"));
+            let aligned = b.value(format_args!("icmp eq i64 {past}, 0"));
+            streaming = b.value(format_args!("and i1 {streaming}, {aligned}"));
+        }
+        (!streamed.is_empty()).then_some(streaming)
+    }
+
+    /// Whether all that rounds read is in the arrays, if all lanes are.
+    fn has_room_of_panels(&self, b: &mut Builder, first: &str, end: &str) -> String {
+        let mut roomy = String::from("true");
+        for stream in &self.streams {
+            let Source::Memory { stage, offset, .. } = stream.source else {
+                continue;
+            };
+            if self.is_ring(stream.target) {
+                continue;
+            }
+            let pointer = self.preheaders[stage].pointer(stream.target, offset);
+            let array = &self.entry.arrays[&stream.target];
+            for corner in self.corners(b, stream, &pointer, (first, end)) {
+                let address = b.value(format_args!("ptrtoint ptr {corner} to i64"));
+                for (comparison, limit) in [("uge", &array.first), ("ule", &array.last)] {
+                    let inside = b.value(format_args!("icmp {comparison} i64 {address}, {limit}"));
+                    roomy = b.value(format_args!("and i1 {roomy}, {inside}"));
+                }
+            }
+        }
+        roomy
+    }
+
+    /// Addresses of the first and the last lane of the first and the last vector that rounds read of a stream.
+    fn corners(
+        &self,
+        b: &mut Builder,
+        stream: &Stream,
+        pointer: &RowPointer,
+        (first, end): (&str, &str),
+    ) -> Vec<String> {
+        let size = self.dtype(stream.target).size();
+        let (low, high) = self.touched(stream);
+        let (first, last) = (b.add(first, low), b.add(end, high - 2));
+        let ends = [first, last].map(|point| pointer.at(b, size, &point));
+        let more = self.lanes.width - 1;
+        let across = match &pointer.spacing {
+            Spacing::Contiguous => (more * size).to_string(),
+            Spacing::Strided(stride) => b.mul(stride, more),
+            Spacing::Uniform | Spacing::Register => String::from("0"),
+        };
+        ends.into_iter()
+            .flat_map(|end| [end.clone(), b.offset(&end, &across)])
+            .collect()
+    }
+
+    /// The lanes of a point that some stage needs.
+    pub(super) fn panel_mask(
+        &self,
+        b: &mut Builder,
+        panel: &Panel,
+        point: &str,
+        (start, end): (&str, &str),
+    ) -> String {
+        let levels = self.stages[0].row.level_mask(b, panel);
+        let needed = any_inside(b, Lanes { width: 1 }, point, start, end);
+        let needed = splat(b, self.lanes, "i1", &needed);
+        let kind = self.lanes.of("i1");
+        b.value(format_args!("and {kind} {levels}, {needed}"))
+    }
+}
