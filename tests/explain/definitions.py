@@ -116,3 +116,19 @@ def edges(a: Field[float], out: Field[float]):
         out = a
         with horizontal(region[I[0], :], region[:, J[-1]]):
             out = 2.0 * a[0, 1, 0]
+
+
+def many_temporaries(inp: Field[float], out: Field[float]):
+    with computation(FORWARD), interval(...):
+        a = inp + 1.0
+        b = inp * a
+        c = inp - b
+        d = inp * c
+        e = inp + d
+        f = inp * e
+        g = inp - f
+        h = inp * g
+        i = inp + h
+        j = inp * i
+    with computation(BACKWARD), interval(...):
+        out = a + b + c + d + e + f + g + h + i + j

@@ -275,3 +275,11 @@ def test_elements_of_data_dimensions_belong_to_their_field() -> None:
     assert arrays == dict.fromkeys(["unit[0]", "unit[1]", "unit[2]"], 9 * 8 * 8 * 8)
     picture = explained.to_html().partition("</svg>")[0]
     assert all(picture.count(f">{name}</text>") == 1 for name in ("wind", "turn", "out"))
+
+
+@pytest.mark.parametrize("backend", ["cpu_kfirst", "cpu_ifirst"])
+def test_scratch_memory_stays_within_half_of_a_cache_for_deep_domains(backend):
+    made = stencil(definitions.many_temporaries, backend)
+    (nest,) = made.explain(domain=(512, 512, 200)).nests
+    assert nest.kind == "columns"
+    assert 0 < nest.scratch <= 512 * 1024

@@ -54,6 +54,19 @@ const MOST_COLUMNS: usize = 4096;
 /// Scratch of a block of columns should stay within a quarter of a second-level cache of 1 MiB.
 const COLUMN_BUDGET: usize = 256 * 1024;
 
+/// Levels for which it does, and for which it stays within a half.
+const TYPICAL_LEVELS: usize = 96;
+const DEEP_LEVELS: usize = 200;
+
+/// Half of a second-level cache of 1 MiB, which leaves room for fields.
+const SHARE: usize = 512 * 1024;
+
+/// Columns of a block: as many as fit.
+const COLUMNS: &[usize] = &[256, 128, LINE, 32];
+
+/// Columns of a block where none of those fits.
+const FEWEST_COLUMNS: usize = 16;
+
 /// Rows that lie a multiple of this many bytes apart compete for the same lines of a first-level cache.
 const ALIAS: usize = 2048;
 
@@ -240,16 +253,19 @@ impl Scratch {
                 ..Scratch::default()
             };
         }
-        let typical_levels = 96;
-        let whole = columns
-            .iter()
-            .map(|(_, dtype, window)| dtype.size() * window.unwrap_or(typical_levels));
-        let arrays = transposed
-            .iter()
-            .map(|array| array.dtype.size() * typical_levels);
-        let column = whole.sum::<usize>() + arrays.sum::<usize>();
-        let fits = |vector: &usize| vector * column <= COLUMN_BUDGET;
-        let model = || [256, 128].into_iter().find(fits).unwrap_or(LINE);
+        let column = |levels: usize| {
+            let whole = columns
+                .iter()
+                .map(|(_, dtype, window)| dtype.size() * window.unwrap_or(levels));
+            let arrays = transposed.iter().map(|array| array.dtype.size() * levels);
+            whole.sum::<usize>() + arrays.sum::<usize>()
+        };
+        let fits = |vector: &usize| {
+            let usually = *vector <= LINE || vector * column(TYPICAL_LEVELS) <= COLUMN_BUDGET;
+            usually && vector * column(DEEP_LEVELS) <= SHARE
+        };
+        let model = || COLUMNS.iter().copied().find(fits);
+        let model = || model().unwrap_or(FEWEST_COLUMNS);
         let wide = chosen.map_or_else(model, |vector| vector.min(MOST_COLUMNS));
         let square = square(&transposed, vector_bytes);
         let slim = match choices.tile(nest.vector) {
@@ -504,7 +520,8 @@ impl Tiles {
         if scratch.slim || tiles.total() >= threads * TILES_PER_THREAD {
             return tiles;
         }
-        size[vector] = even(points[vector], LINE);
+        let fewest = scratch.vector.unwrap_or(LINE).min(LINE);
+        size[vector] = even(points[vector], fewest);
         Tiles::new(points, size)
     }
 }

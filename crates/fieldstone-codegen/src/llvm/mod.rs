@@ -11,7 +11,7 @@
 //! | `transposition` | functions that transpose columns of an array in registers |
 //! | `place` | addresses of what a row reads and writes |
 //! | `row` | the vector loop of one stage over one row |
-//! | `fused` | the vector loop of several stages over one row |
+//! | `fused` | the vector loop of several stages over one row, also one whose points are vectors of levels |
 //! | `level` | accesses at levels that are computed |
 //! | `element` | accesses to elements of data dimensions that are not taken apart |
 //! | `arithmetic` | one operation on vectors |

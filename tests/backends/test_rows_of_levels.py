@@ -1,0 +1,92 @@
+"""Long chains of stages over arrays whose levels follow each other in memory compute neighbouring levels at once."""
+
+import numpy as np
+import pytest
+
+from fieldstone import gtscript
+from fieldstone.gtscript import IJ, PARALLEL, Field, I, J, K, computation, horizontal, interval, region
+
+
+@gtscript.function
+def smoothed(q):
+    along_i = 0.125 * (q[1, 0, 0] - 2.0 * q + q[-1, 0, 0])
+    along_j = 0.25 * (q[0, 1, 0] - 2.0 * q + q[0, -1, 0])
+    return q + min(along_i, along_j) - max(along_i, 0.0)
+
+
+def chain(inp: Field["real"], out: Field["real"]):
+    with computation(PARALLEL), interval(...):
+        once = smoothed(inp)
+        twice = smoothed(once)
+        thrice = smoothed(twice)
+        out = smoothed(thrice)
+
+
+def layered(inp: Field["real"], ground: Field[IJ, "real"], weight: Field[K, "real"], out: Field["real"]):
+    with computation(PARALLEL):
+        with interval(0, 2):
+            once = smoothed(inp) + ground[0, 1]
+        with interval(2, None):
+            once = smoothed(inp) * weight
+    with computation(PARALLEL), interval(...):
+        twice = smoothed(once)
+        with horizontal(region[I[0], :], region[:, J[-1]]):
+            twice = once
+        thrice = smoothed(twice) + weight
+    with computation(PARALLEL):
+        with interval(0, 1):
+            out = thrice
+        with interval(1, -1):
+            out = out + smoothed(thrice) * ground + inp[0, 0, 1]
+
+
+def smooth(q):
+    here = q[1:-1, 1:-1]
+    along_i = 0.125 * (q[2:, 1:-1] - 2 * here + q[:-2, 1:-1])
+    along_j = 0.25 * (q[1:-1, 2:] - 2 * here + q[1:-1, :-2])
+    return here + np.minimum(along_i, along_j) - np.maximum(along_i, 0)
+
+
+def data(shape, dtype, seed=1):
+    return np.random.default_rng(seed).random(shape).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("levels", [1, 3, 8, 17, 60])
+@pytest.mark.parametrize("plane", [(1, 1), (5, 37), (40, 3)])
+def test_chain(backend, plane, levels, dtype):
+    inp, out = data((plane[0] + 8, plane[1] + 8, levels), dtype), np.zeros((*plane, levels), dtype)
+    gtscript.stencil(backend, chain, dtypes={"real": dtype})(inp, out, origin={"inp": (4, 4, 0), "out": (0, 0, 0)})
+    np.testing.assert_array_equal(out, smooth(smooth(smooth(smooth(inp)))))
+
+
+def test_neighbouring_arrays_have_any_layout(backend):
+    inp, out = data((20, 30, 13), np.float64), np.zeros((13, 22, 12)).transpose(2, 1, 0)[::-1]
+    expected = smooth(smooth(smooth(smooth(inp))))
+    for other in (np.asfortranarray(inp), inp.transpose(1, 0, 2).copy().transpose(1, 0, 2), inp):
+        out[...] = 0
+        gtscript.stencil(backend, chain, dtypes={"real": np.float64})(
+            other, out, origin={"inp": (4, 4, 0), "out": (0, 0, 0)}
+        )
+        np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("levels", [4, 9, 33, 200])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_every_level_has_its_own_statements(backend, levels, dtype):
+    shape = (21, 26, levels)
+    arguments = [data(shape, dtype), data(shape[:2], dtype, 2), data(shape[2:], dtype, 3), data(shape, dtype, 4)]
+    expected = [argument.copy() for argument in arguments]
+    origin = {"inp": (5, 5, 0), "ground": (5, 5), "weight": (0,), "out": (5, 5, 0)}
+    where = {"origin": origin, "domain": (11, 16, levels)}
+    gtscript.stencil("debug", layered, dtypes={"real": dtype})(*expected, **where)
+    gtscript.stencil(backend, layered, dtypes={"real": dtype})(*arguments, **where)
+    for one, other in zip(arguments, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_explain_says_so():
+    stencil = gtscript.stencil("cpu_kfirst", chain, dtypes={"real": np.float64})
+    (nest,) = stencil.explain(domain=(128, 128, 200)).nests
+    assert [(loop.axis, loop.role) for loop in nest.loops] == [("I", "slide"), ("J", "row"), ("K", "vector")]
+    assert nest.scratch <= 512 * 1024
