@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use fieldstone_stencil::ir::{Stencil, Target, TempId};
-use fieldstone_stencil::schedule::{self, ColumnNest, Placement, RowNest, Schedule};
+use fieldstone_stencil::schedule::{self, ColumnNest, Placement, Roles, RowNest, Schedule};
 use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Axis, DType, Extent};
 
@@ -18,8 +18,9 @@ pub const LINE: usize = 64;
 /// needed, those that stages are ahead, and those on either side that are read.
 const ROOM: usize = 3 + schedule::MOST_AHEAD;
 
-/// Scratch of a tile of rows should leave room for the rows of fields in a first-level cache of 32 KiB.
-const RING_BUDGET: usize = 20 * 1024;
+/// Scratch of a tile of rows should stay within half of a second-level cache of 256 KiB. Shorter rows would fit the first-level cache
+/// but for which more points at their ends are computed twice.
+const RING_BUDGET: usize = 128 * 1024;
 
 /// Scratch of a tile of blocks of rows, whose rows are short, should stay within a third of a second-level cache of 1 MiB.
 const BLOCK_BUDGET: usize = 336 * 1024;
@@ -323,6 +324,16 @@ impl Scratch {
         offset
     }
 
+    /// Rows of a tile along the block axis, at most.
+    pub fn block_rows(&self, roles: Roles) -> usize {
+        // Rows along K are short, and follow each other in memory along the block axis.
+        let usual = match roles.vector {
+            Axis::K => SHORT_ROWS,
+            Axis::I | Axis::J => 1,
+        };
+        self.block.unwrap_or(usual)
+    }
+
     /// The transposed block that holds an array at an offset along the outer axis.
     pub fn block(&self, target: Target, outer: i32) -> Option<Block> {
         let found =
@@ -479,18 +490,13 @@ impl Tiles {
                 false => even(points, cap),
             };
         }
-        // Rows along K are short, and follow each other in memory along the block axis.
-        let usual = match roles.vector {
-            Axis::K => SHORT_ROWS,
-            Axis::I | Axis::J => 1,
-        };
         let blocks = points[roles.block.index()];
         size[roles.block.index()] = match (scratch.block, scratch.lanes) {
             (Some(levels), Some(lanes)) => {
                 let tiles = blocks.div_ceil(levels).max(1);
                 blocks.div_ceil(tiles).next_multiple_of(lanes)
             }
-            (block, _) => block.unwrap_or(usual),
+            _ => scratch.block_rows(roles),
         };
         let others = Tiles::new(points, size).total();
         let slide = points[roles.slide.index()];
