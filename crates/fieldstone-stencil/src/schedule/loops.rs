@@ -12,8 +12,12 @@ use crate::visit::Accesses;
 
 use super::{RowLoop, RowNest, Stage};
 
-/// Operations of a loop, at most: more would not find registers, and LLVM takes more than twice the time for twice as many.
-const MOST_OPERATIONS: usize = 160;
+/// Operations of a loop, at most: a processor looks ahead only so far for what it can compute meanwhile, and LLVM takes more than
+/// twice the time for twice as many.
+const MOST_OPERATIONS: usize = 80;
+
+/// The same where the points of a row are vectors of levels.
+const MOST_OPERATIONS_OF_PANELS: usize = 160;
 
 /// Vectors that a stage of a loop may be ahead of the last one.
 pub const MOST_AHEAD: usize = 2;
@@ -169,7 +173,7 @@ impl<'s> Open<'s> {
         let possible = can_share(self.stencil, stage)
             && ahead <= most_ahead(nest)
             && self.first.interval == stage.interval
-            && self.operations + operations(stage) <= MOST_OPERATIONS
+            && self.operations + operations(stage) <= most_operations(nest)
             && stage.statements.iter().all(|statement| {
                 let accesses = Accesses::of(statement);
                 accesses
@@ -245,6 +249,13 @@ impl<'s> Open<'s> {
             self.written
                 .extend(accesses.written().map(|target| (target, written)));
         }
+    }
+}
+
+fn most_operations(nest: &RowNest) -> usize {
+    match nest.roles.are_panels() {
+        true => MOST_OPERATIONS_OF_PANELS,
+        false => MOST_OPERATIONS,
     }
 }
 
