@@ -22,6 +22,9 @@ CHOICES = [
     "vector=I tile.K=2",
     "vector=J tile.I=2",
     "vector=K tile.J=4 stores=streamed",
+    "fetch=1",
+    "fetch=0 stores=streamed",
+    "fetch=64 stores=cached",
 ]
 
 
@@ -88,6 +91,20 @@ def test_stores_are_as_chosen(chosen: str, streams: bool) -> None:
         assert nest.streams is streams
 
 
+@pytest.mark.parametrize("rows", [0, 3])
+def test_rows_are_fetched_as_chosen(rows: int) -> None:
+    for domain in ((4, 4, 4), (1000, 1000, 100)):
+        explanation = gtscript.stencil("cpu_ifirst", diffusion, schedule={"fetch": rows}).explain(domain=domain)
+        assert explanation.nests[0].fetched == rows
+        assert ("rows are fetched 3 ahead" in " ".join(str(explanation).split())) is (rows == 3)
+
+
+def test_what_the_caches_have_is_not_fetched() -> None:
+    stencil = gtscript.stencil("cpu_ifirst", diffusion)
+    assert stencil.explain(domain=(4, 4, 4)).nests[0].fetched == 0
+    assert stencil.explain(domain=(10000, 10000, 100)).nests[0].fetched > 0
+
+
 @pytest.mark.parametrize("backend", ["debug", "numpy"])
 def test_backends_without_a_schedule_ignore_it(backend: str) -> None:
     assert gtscript.stencil(backend, diffusion, schedule="tile.J=32").explain().chosen == ""
@@ -104,6 +121,7 @@ def test_backends_without_a_schedule_ignore_it(backend: str) -> None:
         ({"tile": {"I": True}}, errors.ArgumentValueError, "tile.I is True, expected an integer"),
         ({"tile": 3}, errors.ArgumentValueError, "'tile' is not known"),
         ({"stores": "far"}, errors.ArgumentValueError, "stores is far, expected 'cached' or 'streamed'"),
+        ({"fetch": 65}, errors.ArgumentValueError, "fetch is 65, expected an integer from 0 to 64"),
         ("tile.J", errors.ArgumentValueError, "tile.J is , expected an integer"),
         (3, errors.ArgumentTypeError, "schedule is 3, expected a mapping"),
     ],

@@ -170,10 +170,11 @@ def test_level_by_level() -> None:
 def test_regions() -> None:
     explained = stencil(definitions.edges).explain(domain=(8, 4, 2))
     (nest,) = explained.nests
-    assert [stage.region for stage in nest.stages] == [None, "0:1, :", ":, end-1:end"]
-    assert [stage.apart.kind for stage in nest.stages if stage.apart] == ["other region"] * 2
-    texts = [[statement.text for statement in stage.statements] for stage in nest.stages]
-    assert texts[2] == ["region[:, J[-1]]", "  out = 2.0 * a[0, 1, 0]"]
+    # They share a loop with what is computed everywhere.
+    (stage,) = nest.stages
+    assert stage.region is None
+    texts = [statement.text for statement in stage.statements]
+    assert texts[-2:] == ["region[:, J[-1]]", "  out = 2.0 * a[0, 1, 0]"]
     # The regions have 4 and 8 points of each level; the second reads one row behind the domain.
     assert explained.costs.total_floating == 2 * (4 + 8)
     assert explained.costs.total_bytes == 8 * 2 * (32 + 8 + 32)

@@ -13,6 +13,8 @@ pub struct Choices {
     pub tile: [Option<usize>; 3],
     /// Where results are stored that the stencil does not read.
     pub stores: Option<Stores>,
+    /// Rows ahead that are fetched into the caches.
+    pub fetch: Option<usize>,
 }
 
 /// Where results are stored.
@@ -56,7 +58,10 @@ impl Stores {
 
 impl Choices {
     /// Names of all choices.
-    pub const NAMES: [&str; 5] = ["vector", "tile.I", "tile.J", "tile.K", "stores"];
+    pub const NAMES: [&str; 6] = ["vector", "tile.I", "tile.J", "tile.K", "stores", "fetch"];
+
+    /// The most rows ahead that may be fetched.
+    pub const FURTHEST: usize = 64;
 
     /// The largest tile along an axis that may be chosen: scratch memory grows with it.
     pub const LARGEST: usize = 1 << 16;
@@ -72,6 +77,7 @@ impl Choices {
             vector: self.vector.or(others.vector),
             tile: std::array::from_fn(|n| self.tile[n].or(others.tile[n])),
             stores: self.stores.or(others.stores),
+            fetch: self.fetch.or(others.fetch),
         }
     }
 
@@ -93,6 +99,10 @@ impl Choices {
                     .into_iter()
                     .find(|stores| stores.name() == value);
                 self.stores = Some(found.ok_or(wrong("'cached' or 'streamed'"))?);
+            }
+            ("fetch", _) => {
+                let rows = value.parse().ok().filter(|rows| *rows <= Choices::FURTHEST);
+                self.fetch = Some(rows.ok_or(wrong("an integer from 0 to 64"))?);
             }
             (_, Some(axis)) => {
                 let points = value.parse().ok();
@@ -132,10 +142,11 @@ impl fmt::Display for Choices {
         let stores = self
             .stores
             .map(|stores| format!("stores={}", stores.name()));
+        let fetch = self.fetch.map(|rows| format!("fetch={rows}"));
         let words: Vec<String> = [vector]
             .into_iter()
             .chain(tile)
-            .chain([stores])
+            .chain([stores, fetch])
             .flatten()
             .collect();
         f.write_str(&words.join(" "))
@@ -151,7 +162,7 @@ mod tests {
         for text in [
             "",
             "tile.J=32",
-            "vector=K tile.I=8 tile.J=65536 tile.K=1 stores=streamed",
+            "vector=K tile.I=8 tile.J=65536 tile.K=1 stores=streamed fetch=0",
         ] {
             assert_eq!(Choices::parse(text).unwrap().to_string(), text);
         }
@@ -167,6 +178,8 @@ mod tests {
                 "tile.I is 0, expected an integer from 1 to 65536",
             ),
             ("stores=", "stores is , expected 'cached' or 'streamed'"),
+            ("fetch=65", "fetch is 65, expected an integer from 0 to 64"),
+            ("fetch=-1", "fetch is -1, expected an integer from 0 to 64"),
             ("vector=L", "vector is L, expected 'I', 'J' or 'K'"),
         ] {
             assert_eq!(Choices::parse(text).unwrap_err().to_string(), message);
@@ -176,10 +189,10 @@ mod tests {
     #[test]
     fn what_was_chosen_comes_before_others() {
         let chosen = Choices::parse("tile.J=32 stores=cached").unwrap();
-        let others = Choices::parse("tile.I=64 stores=streamed").unwrap();
+        let others = Choices::parse("tile.I=64 stores=streamed fetch=3").unwrap();
         assert_eq!(
             chosen.or(&others).to_string(),
-            "tile.I=64 tile.J=32 stores=cached"
+            "tile.I=64 tile.J=32 stores=cached fetch=3"
         );
     }
 }

@@ -180,6 +180,8 @@ class Nest:
         Bytes for each point that can be stored past the caches.
     streams : bool or None
         Whether they are, in the given domain.
+    fetched : int or None
+        Rows ahead that are fetched into the caches, in the given domain.
     """
 
     kind: str
@@ -192,6 +194,7 @@ class Nest:
     transposed: tuple[tuple[str, bool, bool], ...]
     streamed: int
     streams: bool | None
+    fetched: int | None
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -584,6 +587,7 @@ def _nest(facts: Mapping[str, Any]) -> Nest:
         transposed=tuple((name, loads, stores) for name, loads, stores in facts["transposed"]),
         streamed=facts["streamed"],
         streams=facts["streams"],
+        fetched=facts["fetched"],
     )
 
 

@@ -34,9 +34,11 @@ impl Words {
     pub const FIRST_LEVEL: usize = 11;
     /// Whether results are stored past the caches: 0 or 1.
     pub const STREAM: usize = 12;
+    /// Rows ahead that are fetched into the caches; 0 where none are.
+    pub const AHEAD: usize = 13;
     /// Address of the word to which a kernel writes the number of a failure, counted from one.
-    pub const FAILURE: usize = 13;
-    const FIELDS: usize = 14;
+    pub const FAILURE: usize = 14;
+    const FIELDS: usize = 15;
     /// Words of a field: address of the first point of the domain, strides along I, J, K, and these two.
     const FIELD: usize = 6;
     /// Among the words of a field, the bytes from the first point of the domain to the element at the lowest address.

@@ -221,11 +221,20 @@ impl Builder {
 
     /// Ends it; of each two values of a type the first one if it ran, else the second one.
     pub fn end_rare(&mut self, rare: &Rare, kind: &str, values: &[[String; 2]]) -> Vec<String> {
+        let values: Vec<(String, [String; 2])> = values
+            .iter()
+            .map(|both| (kind.to_owned(), both.clone()))
+            .collect();
+        self.end_rare_of(rare, &values)
+    }
+
+    /// The same for values of several types.
+    pub fn end_rare_of(&mut self, rare: &Rare, values: &[(String, [String; 2])]) -> Vec<String> {
         let Rare { name, before } = rare;
         let then = self.block.clone();
         self.effect(format_args!("br label %{name}.end"));
         self.start(format!("{name}.end"));
-        let chosen = values.iter().map(|[ran, usual]| {
+        let chosen = values.iter().map(|(kind, [ran, usual])| {
             self.value(format_args!(
                 "phi {kind} [ {ran}, %{then} ], [ {usual}, %{before} ]"
             ))

@@ -56,6 +56,9 @@ pub(super) struct Entry {
     /// What may be stored past the caches, and the `i1` that says whether it is.
     pub streamed: HashSet<Written>,
     pub stream: String,
+    /// Rows ahead that are fetched into the caches, and the `i1` that says whether any are.
+    pub ahead: String,
+    pub fetches: String,
 }
 
 /// Address of the first point of the domain, and strides in bytes.
@@ -102,7 +105,10 @@ pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) ->
         outside: String::new(),
         streamed: HashSet::new(),
         stream: String::from("false"),
+        ahead: word(b, Words::AHEAD),
+        fetches: String::new(),
     };
+    entry.fetches = b.value(format_args!("icmp ne i64 {}, 0", entry.ahead));
     if context.target.has_fence() {
         let flag = word(b, Words::STREAM);
         entry.stream = b.value(format_args!("icmp ne i64 {flag}, 0"));

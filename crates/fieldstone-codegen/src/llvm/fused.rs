@@ -21,19 +21,14 @@ use crate::tile::MOST_LANES;
 
 use super::builder::Builder;
 use super::entry::{Context, Entry};
-use super::memory::{Edge, any_inside, block_address, fetch, lane_mask};
+use super::memory::{any_inside, block_address, fetch, lane_bits, lane_mask, lane_mask_of};
 use super::place::{self, Panel, Row, Spacing};
-use super::row::{self, Blocks, Body, Preheader, Streaming, across};
+use super::region::{regions, vectors_without};
+use super::row::{self, Blocks, Body, Preheader, Regions, Streaming, across};
 use super::types::Lanes;
 
 /// Vectors along a row within which neighbours are taken from registers.
 const REACH: i64 = 2;
-
-/// Rows ahead that are fetched into the caches.
-const FETCH_AHEAD: i64 = 2;
-
-/// The same where rows run along K, and are short.
-const FETCH_SHORT_AHEAD: i64 = 4;
 
 /// An index beyond every row.
 const BEYOND: i64 = 1 << 48;
@@ -105,17 +100,19 @@ struct Rounds {
     end: String,
     whole_first: String,
     whole_end: String,
+    /// Whether all that whole vectors read is in the arrays.
+    roomy: String,
     /// Whether whole vectors go past the caches.
     streaming: Option<String>,
 }
 
-/// How a round treats what lies outside of what is asked for.
+/// What a round has to look after.
 #[derive(Clone, Copy, PartialEq)]
-enum Care {
-    /// It is computed, but not stored.
-    Stores,
-    /// It is not touched.
-    Everything,
+enum Care<'a> {
+    /// Nothing: all vectors are whole.
+    None,
+    /// Stages have their ends in it. Outside of them nothing is written, and nothing read but where this holds: there is memory.
+    Ends(&'a str),
 }
 
 /// The rows that a tile computes where stages have no extent, from the first step of a loop to one past the last.
@@ -173,22 +170,33 @@ pub(super) fn row(
     }
 }
 
-/// What a stage reads that it has not written itself, in order.
-fn needs(stage: &Stage) -> Vec<(Target, Offset)> {
+/// What a stage reads that it has not written itself, in order; the flag says whether it does so outside of regions.
+fn needs(stage: &Stage) -> Vec<Need> {
     let mut known = HashSet::new();
-    let mut needs = Vec::new();
+    let mut needs: Vec<Need> = Vec::new();
     accesses(&stage.statements, &mut |access| {
         let key = (access.target, access.offset);
         // Where a condition does not hold, a target keeps its value.
         let reads = !access.write || access.conditional;
-        if reads && !known.contains(&key) && !needs.contains(&key) {
-            needs.push(key);
+        if reads && !known.contains(&key) {
+            let everywhere = access.write || access.area == stage.area;
+            match needs.iter_mut().find(|need| need.key == key) {
+                Some(need) => need.everywhere |= everywhere,
+                None => needs.push(Need { key, everywhere }),
+            }
         }
         if access.write {
             known.insert(key);
         }
     });
     needs
+}
+
+/// What a stage reads.
+struct Need {
+    key: (Target, Offset),
+    /// Whether all of its points do, not only those of a region.
+    everywhere: bool,
 }
 
 fn writes(stage: &Stage, target: Target) -> bool {
@@ -218,8 +226,7 @@ impl Fused<'_> {
 
     fn find_streams(&mut self) {
         let width = self.width();
-        let needs: Vec<Vec<(Target, Offset)>> =
-            self.stages.iter().map(|c| needs(c.stage)).collect();
+        let needs: Vec<Vec<Need>> = self.stages.iter().map(|c| needs(c.stage)).collect();
         let newest = |ahead: i64| (ahead + width - 1).div_euclid(width).max(0);
         let along = |offset: Offset| i64::from(offset.along(self.vector));
         // A stage is nowhere behind a later one, so that what it reads is not yet overwritten.
@@ -228,7 +235,8 @@ impl Fused<'_> {
             if let Some(next) = leads.get(reader + 1) {
                 leads[reader] = leads[reader].max(*next);
             }
-            for (target, offset) in &needs[reader] {
+            for Need { key, .. } in &needs[reader] {
+                let (target, offset) = key;
                 let row = across(*offset, self.vector) + self.stages[reader].ahead;
                 if let Some(maker) = self.maker(reader, *target, row) {
                     leads[maker] = leads[maker].max(leads[reader] + newest(along(*offset)));
@@ -238,13 +246,17 @@ impl Fused<'_> {
         let mut streams: Vec<Stream> = Vec::new();
         let mut by_row: HashMap<(Target, Offset, Option<usize>, bool), usize> = HashMap::new();
         for (reader, needs) in needs.iter().enumerate() {
-            for (target, offset) in needs {
+            for need in needs {
+                let (target, offset) = &need.key;
                 let offset_across = across(*offset, self.vector);
                 let row = offset_across + self.stages[reader].ahead;
                 let maker = self.maker(reader, *target, row);
                 let source = match maker {
                     Some(stage) => Source::Stage(stage),
-                    None if self.is_nowhere(reader, *target, offset_across) => continue,
+                    // What only regions read is loaded there.
+                    None if !need.everywhere || self.is_nowhere(reader, *target, offset_across) => {
+                        continue;
+                    }
                     None => Source::Memory {
                         stage: reader,
                         offset: offset_across,
@@ -290,22 +302,16 @@ impl Fused<'_> {
     }
 
     /// Whether a row that a stage reads from memory is loaded as whole vectors; `needs` is all that it reads.
-    fn is_block(
-        &self,
-        reader: usize,
-        target: Target,
-        offset: Offset,
-        needs: &[(Target, Offset)],
-    ) -> bool {
+    fn is_block(&self, reader: usize, target: Target, offset: Offset, needs: &[Need]) -> bool {
         let row = across(offset, self.vector);
         let pointer = self.preheaders[reader].pointer(target, row);
-        let same = |(other, offset): &&(Target, Offset)| {
-            (*other, across(*offset, self.vector)) == (target, row)
+        let same = |need: &&Need| {
+            need.everywhere && (need.key.0, across(need.key.1, self.vector)) == (target, row)
         };
         let near = needs
             .iter()
             .filter(same)
-            .all(|(_, offset)| i64::from(offset.along(self.vector)).abs() <= REACH * self.width());
+            .all(|need| i64::from(need.key.1.along(self.vector)).abs() <= REACH * self.width());
         // Narrower vectors rarely lie across two lines, and shuffles of theirs cost more than loads.
         let cheap = self.panel.is_some() || self.context.target.vector_bytes() == 64;
         pointer.spacing == Spacing::Contiguous && near && cheap
@@ -502,27 +508,44 @@ impl Fused<'_> {
             vec![first, end, streaming, roomy]
         });
         let [first, end, streaming, roomy] = values.try_into().expect("four values");
-        let (mut whole_starts, mut whole_ends) = (Vec::new(), Vec::new());
+        let (whole_first, whole_end) = self.whole(b, &first, &end);
+        let rounds = Rounds {
+            whole_first: b.value(format_args!(
+                "select i1 {roomy}, i64 {whole_first}, i64 {BEYOND}"
+            )),
+            whole_end: b.min(&whole_end, &end),
+            first,
+            end,
+            roomy,
+            streaming: (!streamed.is_empty()).then_some(streaming),
+        };
+        if let Some(streaming) = &rounds.streaming {
+            let fetches = &self.entry.fetches;
+            let both = b.value(format_args!("and i1 {streaming}, {fetches}"));
+            b.when(&both, |b| self.fetch_ends(b, &rounds, &streamed));
+        }
+        self.repeat(b, &rounds);
+    }
+
+    /// The rounds of a row from `first` to `end` in which all that is stored are whole vectors, and no region is computed.
+    fn whole(&self, b: &mut Builder, first: &str, end: &str) -> (String, String) {
+        let (mut starts, mut ends) = (vec![first.to_owned()], vec![end.to_owned()]);
         let strict = (0..self.stages.len()).filter(|number| self.is_strict(*number));
         for number in strict {
             let lead = self.leads[number] * self.width();
             let (start, end) = &self.stage_ranges[number];
-            whole_starts.push(b.sub(start, lead));
-            whole_ends.push(b.sub(end, lead + self.width() - 1));
+            starts.push(b.sub(start, lead));
+            ends.push(b.sub(end, lead + self.width() - 1));
         }
-        let rounds = Rounds {
-            first,
-            end,
-            whole_first: b.largest(&whole_starts),
-            whole_end: b.smallest(&whole_ends),
-            streaming: (!streamed.is_empty()).then_some(streaming),
-        };
-        if let Some(streaming) = rounds.streaming.clone() {
-            b.when(&streaming, |b| self.fetch_ends(b, &rounds, &streamed));
+        for (computed, lead) in self.stages.iter().zip(&self.leads) {
+            for area in regions(computed.stage) {
+                let place = (area, &computed.row);
+                let (start, end) = vectors_without(self.entry, b, place, self.lanes, BEYOND);
+                starts.push(b.sub(&start, lead * self.width()));
+                ends.push(b.sub(&end, lead * self.width()));
+            }
         }
-        let tight = b.value(format_args!("xor i1 {roomy}, true"));
-        b.when(&roomy, |b| self.repeat(b, &rounds, Care::Stores));
-        b.when(&tight, |b| self.repeat(b, &rounds, Care::Everything));
+        (b.largest(&starts), b.smallest(&ends))
     }
 
     /// Whether all rows of the tile are aligned in the same way and have memory around them, and if so the ends of a row,
@@ -698,33 +721,61 @@ impl Fused<'_> {
         roomy
     }
 
-    /// All rounds of a row.
-    fn repeat(&self, b: &mut Builder, rounds: &Rounds, care: Care) {
-        let width = self.width();
-        let mut kept = Vec::new();
+    /// All rounds of a row: those at its ends, those of whole vectors, those at its ends.
+    fn repeat(&self, b: &mut Builder, rounds: &Rounds) {
+        let ends = Care::Ends(&rounds.roomy);
+        let mut values = vec![(String::from("i64"), rounds.first.clone())];
         for (number, stream) in self.streams.iter().enumerate() {
             let kind = self.lanes.value(self.dtype(stream.target));
             for back in 1..=stream.depth as i64 {
                 let before = match stream.source {
                     Source::Stage(_) => String::from("zeroinitializer"),
                     Source::Memory { stage, offset, .. } => {
-                        let at = b.add(&rounds.first, (stream.lead - back) * width);
-                        self.load(b, &at, number, (stage, offset), care)
+                        let at = b.add(&rounds.first, (stream.lead - back) * self.width());
+                        self.load(b, &at, number, (stage, offset), ends)
                     }
                 };
-                kept.push((kind.clone(), before));
+                values.push((kind.clone(), before));
             }
         }
-        let index = (String::from("i64"), rounds.first.clone());
-        let values: Vec<(String, String)> = [index].into_iter().chain(kept).collect();
-        let (name, names) = b.begin_repeat(&values);
+        let kinds: Vec<String> = values.iter().map(|(kind, _)| kind.clone()).collect();
+        let typed = |names: Vec<String>| kinds.iter().cloned().zip(names).collect::<Vec<_>>();
+        let (all, names) = b.begin_repeat(&values);
         let more = b.value(format_args!("icmp slt i64 {}, {}", names[0], rounds.end));
+        b.repeat_while(&all, &more);
+        let names = self.rounds(b, rounds, &typed(names), ends);
+        let names = self.rounds(b, rounds, &typed(names), Care::None);
+        b.end_repeat(&all, &typed(names));
+    }
+
+    /// The next rounds that are all of one kind; returns the values of the one behind them.
+    fn rounds(
+        &self,
+        b: &mut Builder,
+        rounds: &Rounds,
+        values: &[(String, String)],
+        care: Care<'_>,
+    ) -> Vec<String> {
+        let (name, names) = b.begin_repeat(values);
+        let at = &names[0];
+        let whole = b.value(format_args!("icmp slt i64 {at}, {}", rounds.whole_end));
+        let more = match care {
+            Care::None => whole,
+            Care::Ends(_) => {
+                let more = b.value(format_args!("icmp slt i64 {at}, {}", rounds.end));
+                let begun = b.value(format_args!("icmp sge i64 {at}, {}", rounds.whole_first));
+                let whole = b.value(format_args!("and i1 {begun}, {whole}"));
+                let partial = b.value(format_args!("xor i1 {whole}, true"));
+                b.value(format_args!("and i1 {more}, {partial}"))
+            }
+        };
         b.repeat_while(&name, &more);
-        let next = b.add(&names[0], width);
-        let round = self.round(b, rounds, &names[0], &names[1..], care);
-        let kinds = values.into_iter().map(|(kind, _)| kind);
+        let next = b.add(at, self.width());
+        let round = self.round(b, rounds, at, &names[1..], care);
+        let kinds = values.iter().map(|(kind, _)| kind.clone());
         let round: Vec<(String, String)> = kinds.zip([next].into_iter().chain(round)).collect();
         b.end_repeat(&name, &round);
+        names
     }
 
     /// One vector of each stream and stage; returns what the next round is to keep.
@@ -734,82 +785,49 @@ impl Fused<'_> {
         rounds: &Rounds,
         at: &str,
         kept: &[String],
-        care: Care,
+        care: Care<'_>,
     ) -> Vec<String> {
         let width = self.width();
         let mut vectors: Vec<Vec<String>> = Vec::new();
         let mut rest = kept;
-        for (number, stream) in self.streams.iter().enumerate() {
+        for stream in &self.streams {
             let (kept, behind) = rest.split_at(stream.depth);
             rest = behind;
-            let new = match stream.source {
-                Source::Memory {
-                    stage,
-                    offset,
-                    blocks: true,
-                } => {
-                    let at = b.add(at, stream.lead * width);
-                    self.load(b, &at, number, (stage, offset), care)
-                }
-                _ => String::new(),
-            };
-            vectors.push([new].into_iter().chain(kept.iter().cloned()).collect());
+            let new = [String::new()].into_iter();
+            vectors.push(new.chain(kept.iter().cloned()).collect());
         }
-        let whole = match care {
-            Care::Everything => None,
-            Care::Stores => {
-                self.fetch(b, at);
-                let strict = (0..self.stages.len()).any(|number| self.is_strict(number));
-                strict.then(|| {
-                    let begun = b.value(format_args!("icmp sge i64 {at}, {}", rounds.whole_first));
-                    let goes_on = b.value(format_args!("icmp slt i64 {at}, {}", rounds.whole_end));
-                    b.value(format_args!("and i1 {begun}, {goes_on}"))
-                })
-            }
-        };
+        if care == Care::None {
+            self.fetch(b, rounds, at);
+        }
         for number in 0..self.stages.len() {
+            // Each as late as can be: registers are few.
+            for (index, stream) in self.streams.iter().enumerate() {
+                match stream.source {
+                    Source::Memory {
+                        stage,
+                        offset,
+                        blocks: true,
+                    } if stage == number => {
+                        let at = b.add(at, stream.lead * width);
+                        vectors[index][0] = self.load(b, &at, index, (stage, offset), care);
+                    }
+                    _ => {}
+                }
+            }
             let made: Vec<usize> = (0..self.streams.len())
                 .filter(|stream| self.streams[*stream].source == Source::Stage(number))
                 .collect();
             let first = b.add(at, self.leads[number] * width);
-            let (start, end) = &self.stage_ranges[number];
             let values = match care {
-                Care::Stores => {
-                    let edge = whole.as_deref().map(|whole| Edge { whole, start, end });
-                    let streaming = rounds.streaming.as_deref();
-                    self.stage(
-                        b,
-                        number,
-                        (&first, None),
-                        (edge, streaming),
-                        &vectors,
-                        &made,
-                    )
-                }
-                Care::Everything => {
-                    let points = Lanes {
-                        width: width as usize,
-                    };
-                    let active = any_inside(b, points, &first, start, end);
-                    let kinds = made
-                        .iter()
-                        .map(|stream| self.lanes.value(self.dtype(self.streams[*stream].target)));
-                    let kinds: Vec<String> = kinds.collect();
-                    b.when_else_zero(&active, &kinds, |b| {
-                        let mask = match self.panel {
-                            Some(panel) => self.stages[number].row.level_mask(b, panel),
-                            None => lane_mask(b, self.lanes, &first, start, end),
-                        };
-                        self.stage(
-                            b,
-                            number,
-                            (&first, Some(mask)),
-                            (None, None),
-                            &vectors,
-                            &made,
-                        )
-                    })
-                }
+                Care::None => self.stage(
+                    b,
+                    (number, &first),
+                    None,
+                    rounds.streaming.as_deref(),
+                    &vectors,
+                    &made,
+                ),
+                Care::Ends(_) => self.stage_at_ends(b, (number, &first), &vectors, &made),
             };
             for (stream, value) in made.into_iter().zip(values) {
                 vectors[stream][0] = value;
@@ -821,19 +839,45 @@ impl Fused<'_> {
             .collect()
     }
 
+    /// Computes a stage on one vector if it has any points there, and touches no others.
+    fn stage_at_ends(
+        &self,
+        b: &mut Builder,
+        (number, first): (usize, &str),
+        vectors: &[Vec<String>],
+        made: &[usize],
+    ) -> Vec<String> {
+        let (start, end) = &self.stage_ranges[number];
+        let kind = |stream: &usize| self.lanes.value(self.dtype(self.streams[*stream].target));
+        let kinds: Vec<String> = made.iter().map(kind).collect();
+        let points = Lanes {
+            width: self.width() as usize,
+        };
+        let active = any_inside(b, points, first, start, end);
+        // Outside of the branch, LLVM sees where stages have the same.
+        let mask = match self.panel {
+            Some(panel) => self.stages[number].row.level_mask(b, panel),
+            None => lane_mask(b, self.lanes, first, start, end),
+        };
+        b.when_else_zero(&active, &kinds, |b| {
+            self.stage(b, (number, first), Some(mask), None, vectors, made)
+        })
+    }
+
     /// Computes a stage on one vector; returns the values of the streams that it makes.
     fn stage(
         &self,
         b: &mut Builder,
-        number: usize,
-        (first, mask): (&str, Option<String>),
-        (edge, streaming): (Option<Edge<'_>>, Option<&str>),
+        (number, first): (usize, &str),
+        mask: Option<String>,
+        streaming: Option<&str>,
         vectors: &[Vec<String>],
         made: &[usize],
     ) -> Vec<String> {
         let computed = &self.stages[number];
         let blocks = self.found[number].iter().map(|(key, stream)| {
             let blocks = Blocks {
+                made: matches!(self.streams[*stream].source, Source::Stage(_)),
                 ahead: self.streams[*stream].lead - self.leads[number],
                 vectors: vectors[*stream].clone(),
             };
@@ -847,8 +891,10 @@ impl Fused<'_> {
             mask,
         );
         body.streaming = streaming.map_or(Streaming::Never, Streaming::Where);
-        body.edge = edge;
-        body.later = Some(self.later());
+        body.regions = match body.mask {
+            Some(_) => Regions::Apart,
+            None => Regions::Absent,
+        };
         body.loose = self.loose(number);
         body.blocks = blocks.collect();
         body.stage(computed.stage);
@@ -858,7 +904,7 @@ impl Fused<'_> {
             .collect()
     }
 
-    /// What a stage may write beside its own points, too.
+    /// What a stage may write beside its own points, too. Partial stores would keep the next row waiting that loads what they wrote.
     fn loose(&self, number: usize) -> HashSet<Target> {
         let mut loose = HashSet::new();
         accesses(&self.stages[number].stage.statements, &mut |access| {
@@ -869,6 +915,25 @@ impl Fused<'_> {
         loose
     }
 
+    /// The lanes of a stream that are loaded at the end of a row: all of them where there is memory, else those that are needed.
+    fn mask_of_load(&self, b: &mut Builder, first: &str, stream: &Stream, roomy: &str) -> String {
+        let needed = |b: &mut Builder| self.stream_range(b, stream);
+        if let Some(panel) = self.panel {
+            let kind = self.lanes.of("i1");
+            let all = vec![self.lanes.constant(DType::Bool, "true")];
+            let some = b.choose(roomy, &[&kind], all, |b| {
+                let (start, end) = needed(b);
+                vec![self.panel_mask(b, panel, first, (&start, &end))]
+            });
+            return some.into_iter().next().unwrap_or_default();
+        }
+        let some = b.choose(roomy, &["i64"], vec![String::from("-1")], |b| {
+            let (start, end) = needed(b);
+            vec![lane_bits(b, self.lanes, first, &start, &end)]
+        });
+        lane_mask_of(b, self.lanes, &some[0])
+    }
+
     /// Loads the vector of a stream whose first point is `first`.
     fn load(
         &self,
@@ -876,16 +941,14 @@ impl Fused<'_> {
         first: &str,
         number: usize,
         (stage, offset): (usize, Offset),
-        care: Care,
+        care: Care<'_>,
     ) -> String {
         let stream = &self.streams[number];
-        let mask = (care == Care::Everything).then(|| {
-            let (start, end) = self.stream_range(b, stream);
-            match self.panel {
-                Some(panel) => self.panel_mask(b, panel, first, (&start, &end)),
-                None => lane_mask(b, self.lanes, first, &start, &end),
-            }
-        });
+        let mask = match care {
+            Care::None => None,
+            Care::Ends(_) if self.is_ring(stream.target) => None,
+            Care::Ends(roomy) => Some(self.mask_of_load(b, first, stream, roomy)),
+        };
         let dtype = self.dtype(stream.target);
         let pointer = self.preheaders[stage].pointer(stream.target, offset);
         let mut body = Body::new(
@@ -917,17 +980,46 @@ impl Fused<'_> {
         }
     }
 
-    /// The axis along which the next rows are that need memory that no row needed before, and how many rows ahead it is
-    /// fetched.
-    fn later(&self) -> (Axis, i64) {
+    /// The axis along which the next rows are that need memory that no row needed before.
+    fn later(&self) -> Axis {
         match self.block {
-            Axis::K => (self.slide, FETCH_AHEAD),
-            block => (block, FETCH_SHORT_AHEAD),
+            Axis::K => self.slide,
+            block => block,
         }
     }
 
-    /// Fetches what later rows need that no row needed before.
-    fn fetch(&self, b: &mut Builder, at: &str) {
+    /// Fetches what later rows need that no row needed before, where it is worth it.
+    fn fetch(&self, b: &mut Builder, rounds: &Rounds, at: &str) {
+        b.when(&self.entry.fetches, |b| {
+            for number in self.leading() {
+                let stream = &self.streams[number];
+                let Source::Memory { stage, offset, .. } = stream.source else {
+                    continue;
+                };
+                let target = stream.target;
+                let first = b.add(at, stream.lead * self.width());
+                let pointer = self.preheaders[stage].pointer(target, offset);
+                let address = pointer.at(b, self.dtype(target).size(), &first);
+                fetch(b, self.entry, target, &address, self.later(), false);
+            }
+            let Some(streaming) = &rounds.streaming else {
+                return;
+            };
+            let cached = b.value(format_args!("xor i1 {streaming}, true"));
+            b.when(&cached, |b| {
+                for result in self.streamed() {
+                    let first = b.add(at, self.leads[result.stage] * self.width());
+                    let pointer =
+                        self.preheaders[result.stage].pointer(result.target, Offset::ZERO);
+                    let address = pointer.at(b, result.size, &first);
+                    fetch(b, self.entry, result.target, &address, self.later(), true);
+                }
+            });
+        });
+    }
+
+    /// Of the streams of each array the one that gets to new memory first.
+    fn leading(&self) -> Vec<usize> {
         // Tiles of one level follow those of the level below.
         let order = match self.block {
             Axis::K => [self.block, self.slide],
@@ -948,24 +1040,13 @@ impl Fused<'_> {
             }
             let row = offset + self.stages[stage].ahead;
             let row = order.map(|axis| row.along(axis));
-            match leading
-                .iter_mut()
-                .find(|(target, ..)| *target == stream.target)
-            {
+            let same = |found: &&mut (Target, _, _)| found.0 == stream.target;
+            match leading.iter_mut().find(same) {
                 Some(found) if found.1 < row => *found = (stream.target, row, number),
                 Some(_) => {}
                 None => leading.push((stream.target, row, number)),
             }
         }
-        for (target, _, number) in leading {
-            let stream = &self.streams[number];
-            let Source::Memory { stage, offset, .. } = stream.source else {
-                continue;
-            };
-            let pointer = self.preheaders[stage].pointer(target, offset);
-            let first = b.add(at, stream.lead * self.width());
-            let address = pointer.at(b, self.dtype(target).size(), &first);
-            fetch(b, self.entry, target, &address, self.later(), false);
-        }
+        leading.into_iter().map(|(_, _, number)| number).collect()
     }
 }

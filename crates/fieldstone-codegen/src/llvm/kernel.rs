@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
+use fieldstone_stencil::Axis;
 use fieldstone_stencil::ir::{FieldId, Stencil, Stmt, Target as Written};
-use fieldstone_stencil::schedule::{ColumnNest, RowNest};
+use fieldstone_stencil::schedule::{ColumnNest, RowNest, Stage};
 use fieldstone_stencil::visit::Accesses;
 
 use super::builder::{Builder, Needs};
@@ -17,12 +18,31 @@ pub(super) enum Loops<'a> {
     Columns(&'a ColumnNest),
 }
 
+/// Rows ahead that are fetched into the caches.
+const AHEAD: usize = 2;
+
+/// The same where rows run along K, and are so short that the processor does not see that they follow each other.
+const SHORT_AHEAD: usize = 4;
+
 impl<'a> Loops<'a> {
-    pub fn statements(self) -> Box<dyn Iterator<Item = &'a Stmt> + 'a> {
+    /// Rows ahead that are worth fetching, and whether even from the last cache.
+    pub fn ahead(self) -> (usize, bool) {
         match self {
-            Loops::Rows(nest) => Box::new(nest.stages.iter().flat_map(|stage| &stage.statements)),
-            Loops::Columns(nest) => Box::new(nest.stages().flat_map(|stage| &stage.statements)),
+            Loops::Rows(nest) if nest.roles.vector == Axis::K => (SHORT_AHEAD, true),
+            Loops::Rows(_) => (AHEAD, false),
+            Loops::Columns(_) => (0, false),
         }
+    }
+
+    fn stages(self) -> Box<dyn Iterator<Item = &'a Stage> + 'a> {
+        match self {
+            Loops::Rows(nest) => Box::new(nest.stages.iter()),
+            Loops::Columns(nest) => Box::new(nest.stages()),
+        }
+    }
+
+    pub fn statements(self) -> impl Iterator<Item = &'a Stmt> {
+        self.stages().flat_map(|stage| &stage.statements)
     }
 
     /// Fields along all three axes that a nest reads or writes.
@@ -42,18 +62,20 @@ impl<'a> Loops<'a> {
     /// Fields that a nest writes at every point and never reads.
     pub fn streamed(self) -> HashSet<Written> {
         let (mut written, mut others) = (HashSet::new(), HashSet::new());
-        for statement in self.statements() {
-            let accesses = Accesses::of(statement);
-            others.extend(accesses.reads.iter().map(|(target, _)| *target));
-            others.extend(accesses.afar.iter().copied());
-            for (target, conditional) in accesses.writes {
-                let to = if conditional {
-                    &mut others
-                } else {
-                    &mut written
-                };
-                to.insert(target);
+        for stage in self.stages() {
+            // A stage stores a value once, whatever conditions change it before.
+            let mut whole = HashSet::new();
+            for accesses in stage.statements.iter().map(Accesses::of) {
+                others.extend(accesses.reads.iter().map(|(target, _)| *target));
+                others.extend(accesses.afar.iter().copied());
+                for (target, conditional) in accesses.writes {
+                    match conditional && !whole.contains(&target) {
+                        true => others.insert(target),
+                        false => whole.insert(target),
+                    };
+                }
             }
+            written.extend(whole);
         }
         written.retain(|target| matches!(target, Written::Field(_)) && !others.contains(target));
         written

@@ -48,14 +48,6 @@ pub(super) fn lane_indices(b: &mut Builder, lanes: Lanes, first: &str) -> String
     b.value(format_args!("add {kind} {firsts}, <{}>", steps.join(", ")))
 }
 
-/// The points at which a stage stores, and whether a vector is all inside.
-#[derive(Clone, Copy)]
-pub(super) struct Edge<'a> {
-    pub whole: &'a str,
-    pub start: &'a str,
-    pub end: &'a str,
-}
-
 /// Whether any lane from index `first` on is in a range.
 pub(super) fn any_inside(
     b: &mut Builder,
@@ -70,16 +62,17 @@ pub(super) fn any_inside(
     b.value(format_args!("and i1 {begun}, {goes_on}"))
 }
 
-/// Fetches what lies some rows along an axis behind an address into the caches, to be read or to be written.
+/// Fetches what lies some rows, as many as the run says, along an axis behind an address into the caches, to be read or to be
+/// written.
 pub(super) fn fetch(
     b: &mut Builder,
     entry: &Entry,
     target: Target,
     address: &str,
-    (axis, rows): (Axis, i64),
+    axis: Axis,
     write: bool,
 ) {
-    let bytes = b.mul(&entry.arrays[&target].strides[axis.index()], rows);
+    let bytes = b.mul(&entry.arrays[&target].strides[axis.index()], &entry.ahead);
     let address = b.offset(address, bytes);
     let arguments = [
         ("ptr", address.as_str()),
@@ -98,6 +91,18 @@ pub(super) fn lane_mask(
     start: &str,
     end: &str,
 ) -> String {
+    let bits = lane_bits(b, lanes, first, start, end);
+    lane_mask_of(b, lanes, &bits)
+}
+
+/// The same as bits of a word.
+pub(super) fn lane_bits(
+    b: &mut Builder,
+    lanes: Lanes,
+    first: &str,
+    start: &str,
+    end: &str,
+) -> String {
     let width = lanes.width.to_string();
     let bit = |b: &mut Builder, index: &str, least: &str| {
         let lane = b.sub(index, first);
@@ -108,7 +113,12 @@ pub(super) fn lane_mask(
     };
     let (lane, below) = bit(b, start, "0");
     let (_, behind) = bit(b, end, &lane);
-    let bits = b.sub(&behind, &below);
+    b.sub(&behind, &below)
+}
+
+/// The lanes whose bits are set in a word.
+pub(super) fn lane_mask_of(b: &mut Builder, lanes: Lanes, bits: &str) -> String {
+    let width = lanes.width;
     let bits = b.value(format_args!("trunc i64 {bits} to i{width}"));
     let mask = lanes.of("i1");
     b.value(format_args!("bitcast i{width} {bits} to {mask}"))

@@ -12,6 +12,7 @@
 //! | `place` | addresses of what a row reads and writes |
 //! | `row` | the vector loop of one stage over one row |
 //! | `fused` | the vector loop of several stages over one row, also one whose points are vectors of levels |
+//! | `region` | regions among the statements of such stages |
 //! | `level` | accesses at levels that are computed |
 //! | `element` | accesses to elements of data dimensions that are not taken apart |
 //! | `arithmetic` | one operation on vectors |
@@ -31,6 +32,7 @@ mod level;
 mod memory;
 mod place;
 mod range;
+mod region;
 mod remainder;
 mod row;
 mod rows;
@@ -155,6 +157,8 @@ pub struct Kernel {
     pub moved: usize,
     /// Whether it does, where that was chosen.
     pub stores: Option<Stores>,
+    /// Rows ahead that it fetches, and whether it does for any number of points.
+    pub ahead: (usize, bool),
 }
 
 impl Kernel {
@@ -165,6 +169,15 @@ impl Kernel {
         match self.stores {
             Some(stores) => stores == Stores::Streamed && self.streamed > 0,
             None => self.streamed > 0 && points.saturating_mul(self.moved) > caches / 8 * 5,
+        }
+    }
+
+    /// Rows ahead that are fetched into the caches: none where they already have what the call needs, of which the processor
+    /// gets enough by itself.
+    pub fn fetched_ahead(&self, points: usize, caches: usize) -> usize {
+        match self.ahead {
+            (rows, always) if always || points.saturating_mul(self.moved) > caches / 8 * 7 => rows,
+            _ => 0,
         }
     }
 }
@@ -230,6 +243,10 @@ pub fn emit(
             streamed,
             moved,
             stores: choices.stores,
+            ahead: match choices.fetch {
+                Some(rows) => (rows, true),
+                None => nest.ahead(),
+            },
         });
     };
     for (index, nest) in schedule.nests.iter().enumerate() {

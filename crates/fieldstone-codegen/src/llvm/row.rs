@@ -18,7 +18,7 @@ use super::arithmetic::Arithmetic;
 use super::builder::Builder;
 use super::entry::{Context, Entry};
 use super::level;
-use super::memory::{Edge, any_inside, fetch, lane_indices, lane_mask, load_scalar, splat};
+use super::memory::{lane_indices, load_scalar, splat};
 use super::place::{self, Panel, Row, RowPointer, Spacing};
 use super::range::{bound, in_area};
 use super::types::{self, Lanes};
@@ -347,11 +347,25 @@ impl Preheader {
 }
 
 /// Neighbouring vectors of a row that are in registers.
+#[derive(Clone)]
 pub(super) struct Blocks {
+    /// Whether a stage made them, so that they have all points that any region reads.
+    pub made: bool,
     /// How many vectors the first is ahead of the one that is computed.
     pub ahead: i64,
     /// Each one behind the one before it.
     pub vectors: Vec<String>,
+}
+
+/// How the regions among the statements of a stage are computed.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Regions {
+    /// At all points, like what a condition holds for.
+    Inside,
+    /// Only in vectors that have points of theirs.
+    Apart,
+    /// There is none in these vectors.
+    Absent,
 }
 
 /// Which results are stored past the caches, of those that may be.
@@ -380,14 +394,14 @@ pub(super) struct Body<'a, 'b> {
     /// Lanes at which the value counts that is computed, `None` where all do.
     pub(super) guard: Option<String>,
     pub(super) streaming: Streaming<'a>,
-    /// Where to store, if the mask does not say it; and what may be stored at all lanes.
-    pub(super) edge: Option<Edge<'a>>,
-    /// The axis along which later rows are, and how many rows ahead results are fetched that do not go past the caches.
-    pub(super) later: Option<(Axis, i64)>,
+    /// What is stored at all lanes, whatever the mask says.
     pub(super) loose: HashSet<Target>,
+    pub(super) regions: Regions,
+    /// Whether a region is being computed that is apart.
+    pub(super) in_region: bool,
     /// Rows of which vectors are in registers, by target and offset across the row.
     pub(super) blocks: HashMap<(Target, Offset), Blocks>,
-    values: Known,
+    pub(super) values: Known,
     /// Targets whose value must be stored, with the offset at which.
     changed: Vec<(Target, Offset)>,
 }
@@ -412,9 +426,9 @@ impl<'a, 'b> Body<'a, 'b> {
             mask,
             guard: None,
             streaming: Streaming::Never,
-            edge: None,
-            later: None,
             loose: HashSet::new(),
+            regions: Regions::Inside,
+            in_region: false,
             blocks: HashMap::new(),
             values: HashMap::new(),
             changed: Vec::new(),
@@ -429,6 +443,10 @@ impl<'a, 'b> Body<'a, 'b> {
                 // The loops around are cut to the area of the stage.
                 StmtKind::Region { area, body } if *area == stage.area => {
                     self.statements(body, None);
+                }
+                StmtKind::Region { .. } if self.regions == Regions::Absent => {}
+                StmtKind::Region { area, body } if self.regions == Regions::Apart => {
+                    self.region(*area, body);
                 }
                 _ => self.statement(statement, None),
             }
@@ -447,7 +465,7 @@ impl Body<'_, '_> {
         }
     }
 
-    fn statements(&mut self, statements: &[Stmt], condition: Option<&str>) {
+    pub(super) fn statements(&mut self, statements: &[Stmt], condition: Option<&str>) {
         for statement in statements {
             self.statement(statement, condition);
         }
@@ -515,7 +533,7 @@ impl Body<'_, '_> {
     }
 
     /// Which lanes are in a part of the plane; `None` where all of every row are.
-    fn inside(&mut self, area: Area) -> Option<String> {
+    pub(super) fn inside(&mut self, area: Area) -> Option<String> {
         let mut inside: Option<String> = None;
         for axis in [Axis::I, Axis::J] {
             let test = if axis == self.row.vector {
@@ -770,11 +788,11 @@ impl Body<'_, '_> {
         let dtype = place::dtype(self.context, target);
         let pointer = self.pointer(target, offset);
         let ahead = offset.along(self.row.vector);
-        let blocks = (self.blocks).remove(&(target, across(offset, self.row.vector)));
-        if let Some(blocks) = blocks {
+        let row = (target, across(offset, self.row.vector));
+        let in_region = self.in_region;
+        if let Some(blocks) = (self.blocks).get(&row).filter(|row| row.made || !in_region) {
+            let blocks = blocks.clone();
             let value = self.shuffled(&blocks, dtype, i64::from(ahead));
-            self.blocks
-                .insert((target, across(offset, self.row.vector)), blocks);
             self.values.insert((target, offset), value.clone());
             return value;
         }
@@ -842,7 +860,12 @@ impl Body<'_, '_> {
     fn store_changes(&mut self) {
         for (target, offset) in std::mem::take(&mut self.changed) {
             let value = self.values[&(target, offset)].clone();
+            let mask = self.mask.clone();
+            if self.loose.contains(&target) {
+                self.mask = None;
+            }
             self.store_value(target, offset, value);
+            self.mask = mask;
         }
     }
 
@@ -857,12 +880,7 @@ impl Body<'_, '_> {
                 let address = self.address_in(&pointer, dtype.size(), 0);
                 self.store_in_branches(target, |body, past_caches| match past_caches {
                     Some(true) => body.store_past_caches(dtype, &value, &address),
-                    Some(false) => {
-                        body.store_apart(dtype, &value, &address);
-                        if let Some(later) = body.later {
-                            fetch(body.b, body.entry, target, &address, later, true);
-                        }
-                    }
+                    Some(false) => body.store_apart(dtype, &value, &address),
                     None => body.store(dtype, &value, &address),
                 });
             }
@@ -874,60 +892,24 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Stores to a target: whole vectors, past the caches or not, or only the lanes that are asked for. `store` is told whether
-    /// to go past the caches where only the run knows, and both are possible.
+    /// Stores to a target, past the caches or not. `store` is told whether to go past the caches where only the run knows, and
+    /// both are possible.
     fn store_in_branches(
         &mut self,
         target: Target,
         mut store: impl FnMut(&mut Self, Option<bool>),
     ) {
         let streamed = self.entry.streamed.contains(&target);
-        let streaming = match self.streaming {
-            Streaming::Always if streamed => return store(self, Some(true)),
-            Streaming::Where(condition) if streamed => Some(condition),
-            _ => None,
-        };
-        let edge = self.edge.filter(|_| !self.loose.contains(&target));
-        let whole = |body: &mut Self, store: &mut dyn FnMut(&mut Self, Option<bool>)| {
-            let Some(streaming) = streaming else {
-                return store(body, None);
-            };
-            let name = body.b.begin_when(streaming);
-            store(body, Some(true));
-            body.b.otherwise(&name);
-            store(body, Some(false));
-            body.b.end_when(&name);
-        };
-        let Some(edge) = edge else {
-            return whole(self, &mut store);
-        };
-        let name = self.b.begin_when(edge.whole);
-        whole(self, &mut store);
-        self.b.otherwise(&name);
-        // Stores of no lanes at all take processors surprisingly long.
-        let points = match self.row.panel {
-            Some(_) => Lanes { width: 1 },
-            None => self.lanes,
-        };
-        let any = any_inside(self.b, points, self.first, edge.start, edge.end);
-        let name_of_any = self.b.begin_when(&any);
-        if self.row.panel.is_some() {
-            store(self, None);
-            self.b.otherwise(&name_of_any);
-            self.b.end_when(&name_of_any);
-            self.b.end_when(&name);
-            return;
+        match self.streaming {
+            Streaming::Always if streamed => store(self, Some(true)),
+            Streaming::Where(condition) if streamed => {
+                let name = self.b.begin_when(condition);
+                store(self, Some(true));
+                self.b.otherwise(&name);
+                store(self, Some(false));
+                self.b.end_when(&name);
+            }
+            _ => store(self, None),
         }
-        let outer = self.mask.clone();
-        let mask = lane_mask(self.b, self.lanes, self.first, edge.start, edge.end);
-        self.mask = Some(match outer.clone() {
-            Some(outer) => self.arithmetic().and(&outer, &mask),
-            None => mask,
-        });
-        store(self, None);
-        self.mask = outer;
-        self.b.otherwise(&name_of_any);
-        self.b.end_when(&name_of_any);
-        self.b.end_when(&name);
     }
 }

@@ -184,6 +184,12 @@ fn fused(
             .collect();
         fused::row(context, entry, b, nest, &computed, &rows, shared);
     };
+    let is_one = most == 0 && context.scratch.block_rows(roles) <= 1;
+    if context.scratch.lanes.is_none() && is_one {
+        // Without a loop, what depends on the one row of the tile is computed before those along the sliding axis.
+        let any = b.value(format_args!("icmp slt i64 {}, {}", blocks.0, blocks.1));
+        return b.when(&any, |b| each(b, &blocks.0, None));
+    }
     for_blocks(
         context,
         entry,

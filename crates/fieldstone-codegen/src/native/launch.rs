@@ -58,6 +58,8 @@ pub(super) struct Step {
     work: f64,
     /// Whether results are stored past the caches.
     streams: bool,
+    /// Rows ahead that are fetched into the caches.
+    ahead: usize,
     /// Bytes of scratch memory for each thread.
     scratch: usize,
 }
@@ -139,6 +141,7 @@ impl Code<'_> {
                 false => work,
             },
             streams: self.kernel.streams(all, shared_cache(threads)),
+            ahead: self.kernel.fetched_ahead(all, shared_cache(threads)),
             scratch: self.kernel.scratch.total(domain[2]),
         }
     }
@@ -210,6 +213,7 @@ impl Step {
             words[Words::COUNT + axis] = self.tiles.count[axis] as u64;
         }
         words[Words::STREAM] = u64::from(self.streams);
+        words[Words::AHEAD] = self.ahead as u64;
         let words: &[u64] = words;
         let problem = Mutex::new(None);
         let body = |_, begin: usize, end: usize| {

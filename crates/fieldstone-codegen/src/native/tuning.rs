@@ -108,6 +108,13 @@ impl Native {
                     false => Vec::new(),
                 }
             }
+            "fetch" if self.choices.fetch.is_none() => {
+                let ahead = |kernel: &crate::llvm::Kernel| kernel.ahead.0 > 0;
+                match best.plan.module.kernels.iter().any(ahead) {
+                    true => ["0", "2", "4"].map(str::to_owned).into(),
+                    false => Vec::new(),
+                }
+            }
             _ => {
                 let along = |axis: &Axis| choice.strip_prefix("tile.") == Some(&axis.to_string());
                 let axis = Axis::ALL.into_iter().find(along);

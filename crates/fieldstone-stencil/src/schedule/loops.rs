@@ -87,12 +87,20 @@ fn across(offset: Offset, axis: Axis) -> Offset {
 
 /// Whether a stage can be in a loop with others: it computes every point of its rows from single elements at known places.
 fn can_share(stencil: &Stencil, stage: &Stage) -> bool {
-    stage.area == Area::FULL
-        && stage.statements.iter().all(|statement| {
-            let mut simple = true;
-            statement.walk(&mut |inner| simple &= is_simple(stencil, inner));
-            simple
-        })
+    stage.area == Area::FULL && (stage.statements.iter()).all(|statement| fits(stencil, statement))
+}
+
+/// Whether a statement can be in such a stage: a simple one, or simple ones in a region.
+pub(super) fn fits(stencil: &Stencil, statement: &Stmt) -> bool {
+    let simple = |statement: &Stmt| {
+        let mut simple = true;
+        statement.walk(&mut |inner| simple &= is_simple(stencil, inner));
+        simple
+    };
+    match &statement.kind {
+        StmtKind::Region { body, .. } => body.iter().all(simple),
+        _ => simple(statement),
+    }
 }
 
 pub(super) fn is_simple(stencil: &Stencil, statement: &Stmt) -> bool {
@@ -259,8 +267,10 @@ fn most_operations(nest: &RowNest) -> usize {
     }
 }
 
+/// Operations at every point; regions are elsewhere most of the time.
 fn operations(stage: &Stage) -> usize {
-    operations_of(&stage.statements)
+    let everywhere = |statement: &&Stmt| !matches!(statement.kind, StmtKind::Region { .. });
+    operations_of(stage.statements.iter().filter(everywhere))
 }
 
 pub(super) fn operations_of<'s>(statements: impl IntoIterator<Item = &'s Stmt>) -> usize {

@@ -162,7 +162,8 @@ pub struct Stage {
     pub extent: Extent,
     /// How far around the domain it is computed. That is less where regions at an edge read what lies inside.
     pub bounds: Extent,
-    /// The part of the plane in which it is computed. Where that is not all of it, every statement is a region of this area.
+    /// The part of the plane in which it is computed. Where that is not all of it, every statement is a region of this area; where
+    /// it is, and the stage shares a loop over a row, there may be regions among the statements.
     pub area: Area,
     /// Why it is not one loop with the stage before; `None` for the first.
     pub apart: Option<Reason>,

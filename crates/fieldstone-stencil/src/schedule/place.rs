@@ -31,7 +31,11 @@ fn nest(stencil: &Stencil, group: &Group<'_>, contiguous: Axis) -> Nest {
     match group.kind {
         Kind::Rows { roles, extent } => {
             let statements = group.items.iter().flat_map(Item::statements);
-            let stages = stage::group(statements, Reads::InPlace);
+            let reads = match roles.are_panels() {
+                true => Reads::InPlace,
+                false => Reads::InRow(stencil),
+            };
+            let stages = stage::group(statements, reads);
             Nest::Rows(RowNest::new(stencil, roles, extent, stages))
         }
         Kind::Columns => Nest::Columns(column_nest(group, contiguous)),
@@ -83,7 +87,10 @@ fn of_columns(stage: Stage) -> Stage {
     }
 }
 
-fn staged(sections: &[(Interval, Vec<Placed<'_>>)], reads: Reads) -> Vec<(Interval, Vec<Stage>)> {
+fn staged(
+    sections: &[(Interval, Vec<Placed<'_>>)],
+    reads: Reads<'_>,
+) -> Vec<(Interval, Vec<Stage>)> {
     sections
         .iter()
         .map(|(interval, body)| (*interval, stage::group(body.iter(), reads)))

@@ -3,25 +3,27 @@
 use std::collections::HashSet;
 
 use crate::grid::{Area, Offset};
-use crate::ir::{Stmt, StmtKind, Target};
+use crate::ir::{Stencil, Stmt, StmtKind, Target};
 
-use super::Stage;
 use super::cut::Placed;
 use super::reason::{Obstacle, Reason};
+use super::{Stage, loops};
 
 /// Which reads of what a stage writes keep it one loop.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Reads {
+#[derive(Clone, Copy)]
+pub(super) enum Reads<'s> {
     /// At the point itself only.
     InPlace,
+    /// At the point itself only, in rows that may have regions in them.
+    InRow(&'s Stencil),
     /// Also at other levels, which an ordered sweep visits at other times.
     Vertical,
 }
 
-impl Reads {
+impl Reads<'_> {
     fn allow(self, offset: Offset) -> bool {
         match self {
-            Reads::InPlace => offset == Offset::ZERO,
+            Reads::InPlace | Reads::InRow(_) => offset == Offset::ZERO,
             Reads::Vertical => offset.is_vertical(),
         }
     }
@@ -30,7 +32,7 @@ impl Reads {
 /// Groups statements, in order, into as few stages as possible.
 pub(super) fn group<'a, 'p: 'a>(
     statements: impl IntoIterator<Item = &'a Placed<'p>>,
-    reads: Reads,
+    reads: Reads<'_>,
 ) -> Vec<Stage> {
     let mut open: Option<Open> = None;
     let mut stages = Vec::new();
@@ -56,7 +58,7 @@ struct Open {
 }
 
 impl Open {
-    fn new(placed: &Placed<'_>, reads: Reads, apart: Option<Reason>) -> Open {
+    fn new(placed: &Placed<'_>, reads: Reads<'_>, apart: Option<Reason>) -> Open {
         let mut open = Open {
             stage: Stage {
                 statements: Vec::new(),
@@ -74,7 +76,7 @@ impl Open {
     }
 
     /// Adds a statement where it can share the loop, or says why it cannot.
-    fn join(&mut self, placed: &Placed<'_>, reads: Reads) -> Result<(), Reason> {
+    fn join(&mut self, placed: &Placed<'_>, reads: Reads<'_>) -> Result<(), Reason> {
         let reason = |obstacle, target, offset| Reason {
             obstacle,
             target,
@@ -87,7 +89,9 @@ impl Open {
         if (self.stage.extent, self.stage.bounds) != (placed.extent, placed.bounds) {
             return Err(reason(Obstacle::OtherPoints, None, Offset::ZERO));
         }
-        if self.stage.area != area(placed.statement) {
+        let (here, there) = (self.stage.area, area(placed.statement));
+        let mixed = here != there || (here == Area::FULL && self.has_regions());
+        if mixed && !self.admits(placed, reads) {
             return Err(reason(Obstacle::OtherRegion, None, Offset::ZERO));
         }
         let written = |(target, _): &(Target, Offset)| self.written.contains(target);
@@ -106,7 +110,22 @@ impl Open {
         Ok(())
     }
 
-    fn push(&mut self, placed: &Placed<'_>, reads: Reads) {
+    fn has_regions(&self) -> bool {
+        let mut areas = self.stage.statements.iter().map(area);
+        areas.any(|area| area != Area::FULL)
+    }
+
+    /// Whether a statement can be computed together with others that have other regions: the loop over a row looks after those.
+    fn admits(&self, placed: &Placed<'_>, reads: Reads<'_>) -> bool {
+        let Reads::InRow(stencil) = reads else {
+            return false;
+        };
+        let statements = self.stage.statements.iter();
+        let mut all = statements.chain(std::iter::once(placed.statement));
+        self.stage.area == Area::FULL && all.all(|statement| loops::fits(stencil, statement))
+    }
+
+    fn push(&mut self, placed: &Placed<'_>, reads: Reads<'_>) {
         self.stage.statements.push(placed.statement.clone());
         self.elsewhere
             .extend(disallowed(placed, reads).map(|(target, _)| target));
@@ -125,7 +144,7 @@ fn area(statement: &Stmt) -> Area {
 
 fn disallowed<'a>(
     placed: &'a Placed<'_>,
-    reads: Reads,
+    reads: Reads<'a>,
 ) -> impl Iterator<Item = (Target, Offset)> + 'a {
     let accesses = placed.accesses.reads.iter();
     accesses

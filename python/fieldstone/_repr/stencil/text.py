@@ -125,6 +125,8 @@ def _memory(nest: Nest) -> Iterator[str]:
     if nest.streamed:
         does = {None: "may be", True: "are", False: "could be, in a larger domain,"}[nest.streams]
         said.append(f"{nest.streamed} bytes per point {does} stored past the caches")
+    if nest.fetched:
+        said.append(f"rows are fetched {nest.fetched} ahead")
     if said:
         yield from _wrapped("; ".join(said), "    ", "    ")
 

@@ -4,7 +4,7 @@
 
 use fieldstone_stencil::Offset;
 
-use super::{Care, Fused, Rounds, Source, Stream};
+use super::{BEYOND, Fused, Rounds, Source, Stream};
 use crate::llvm::builder::Builder;
 use crate::llvm::memory::{any_inside, splat};
 use crate::llvm::place::{Panel, RowPointer, Spacing};
@@ -13,26 +13,20 @@ use crate::llvm::types::Lanes;
 impl Fused<'_> {
     pub(super) fn emit_panels(&self, b: &mut Builder, panel: &Panel) {
         let (first, end) = self.ends(b, "0");
-        let (mut whole_starts, mut whole_ends) = (Vec::new(), Vec::new());
-        for number in (0..self.stages.len()).filter(|number| self.is_strict(*number)) {
-            let (start, end) = &self.stage_ranges[number];
-            whole_starts.push(b.sub(start, self.leads[number]));
-            whole_ends.push(b.sub(end, self.leads[number]));
-        }
         let roomy = self.has_room_of_panels(b, &first, &end);
+        let (whole_first, whole_end) = self.whole(b, &first, &end);
+        let simple = b.value(format_args!("and i1 {roomy}, {}", panel.whole));
         let rounds = Rounds {
+            whole_first: b.value(format_args!(
+                "select i1 {simple}, i64 {whole_first}, i64 {BEYOND}"
+            )),
+            whole_end: b.min(&whole_end, &end),
             first,
             end,
-            whole_first: b.largest(&whole_starts),
-            whole_end: b.smallest(&whole_ends),
+            roomy,
             streaming: self.streaming_of_panels(b),
         };
-        let simple = b.value(format_args!("and i1 {roomy}, {}", panel.whole));
-        let name = b.begin_when(&simple);
-        self.repeat(b, &rounds, Care::Stores);
-        b.otherwise(&name);
-        self.repeat(b, &rounds, Care::Everything);
-        b.end_when(&name);
+        self.repeat(b, &rounds);
     }
 
     /// Whether results go past the caches, where any may: if each of their vectors is aligned.

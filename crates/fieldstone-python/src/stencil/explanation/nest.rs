@@ -1,6 +1,6 @@
 //! Loops, what shares them and why not more, tiles.
 
-use fieldstone_codegen::llvm::widest;
+use fieldstone_codegen::llvm::{Kernel, widest};
 use fieldstone_codegen::tile::Tiles;
 use fieldstone_stencil::analysis::operations::{Operation, Operations};
 use fieldstone_stencil::analysis::points::LARGE;
@@ -34,6 +34,8 @@ pub struct NestFacts {
     /// Bytes for each point that can be stored past the caches, and whether they are.
     streamed: usize,
     streams: Option<bool>,
+    /// Rows ahead that are fetched into the caches.
+    fetched: Option<usize>,
 }
 
 /// One loop of a nest.
@@ -137,6 +139,10 @@ impl Explained<'_> {
             streams: self.domain.map(|domain| {
                 let mut kernels = kernels.iter();
                 kernels.any(|kernel| kernel.streams(points(domain), self.caches))
+            }),
+            fetched: self.domain.and_then(|domain| {
+                let ahead = |kernel: &Kernel| kernel.fetched_ahead(points(domain), self.caches);
+                kernels.iter().map(ahead).max()
             }),
         }
     }

@@ -1,0 +1,163 @@
+//! Regions among the statements of a stage that shares a loop over a row.
+//!
+//! Most vectors of a row have no point in any region, so that the loop leaves regions out where it can: what follows is for the
+//! others.
+
+use fieldstone_stencil::grid::Range;
+use fieldstone_stencil::ir::{Stmt, StmtKind, Target};
+use fieldstone_stencil::schedule::Stage;
+use fieldstone_stencil::visit::Accesses;
+use fieldstone_stencil::{Area, Axis, Level, Offset};
+
+use super::builder::Builder;
+use super::entry::Entry;
+use super::place::{self, Row};
+use super::range::{bound, clip_area, in_area};
+use super::row::Body;
+use super::types::Lanes;
+
+/// Of a stage all of whose points are computed, those regions that are not.
+pub(super) fn regions(stage: &Stage) -> impl Iterator<Item = Area> {
+    let area = |statement: &Stmt| match statement.kind {
+        StmtKind::Region { area, .. } if area != stage.area => Some(area),
+        _ => None,
+    };
+    stage.statements.iter().filter_map(area)
+}
+
+/// Whether a row has points of an area; `None` where each one has.
+fn crosses(entry: &Entry, b: &mut Builder, area: Area, row: &Row) -> Option<String> {
+    let mut crosses: Option<String> = None;
+    for axis in [Axis::I, Axis::J] {
+        if axis == row.vector {
+            continue;
+        }
+        let index = &row.index[axis.index()];
+        let Some(test) = in_area(entry, b, area, axis, index) else {
+            continue;
+        };
+        crosses = Some(match crosses {
+            Some(crosses) => b.value(format_args!("and i1 {crosses}, {test}")),
+            None => test,
+        });
+    }
+    crosses
+}
+
+/// The range of the first lanes of vectors of a row that have no point in an area: at or behind the first index, and before the
+/// second one. `never` is an index beyond every row.
+pub(super) fn vectors_without(
+    entry: &Entry,
+    b: &mut Builder,
+    (area, row): (Area, &Row),
+    lanes: Lanes,
+    never: i64,
+) -> (String, String) {
+    let crosses = crosses(entry, b, area, row);
+    let part = match row.vector {
+        Axis::K => Range {
+            start: None,
+            end: None,
+        },
+        axis => area.along(axis),
+    };
+    let (first, end) = match (part.start, part.end) {
+        (_, Some(end)) if end.level == Level::Start => {
+            (bound(entry, b, row.vector, end), never.to_string())
+        }
+        (Some(start), _) if start.level == Level::End => {
+            let start = bound(entry, b, row.vector, start);
+            ((-never).to_string(), b.sub(&start, lanes.width - 1))
+        }
+        _ => (never.to_string(), (-never).to_string()),
+    };
+    match crosses {
+        None => (first, end),
+        Some(crosses) => {
+            let mut choose = |index: String, otherwise: i64| {
+                b.value(format_args!(
+                    "select i1 {crosses}, i64 {index}, i64 {otherwise}"
+                ))
+            };
+            (choose(first, -never), choose(end, never))
+        }
+    }
+}
+
+impl Body<'_, '_> {
+    /// The statements of a region, if it has any lane. Nothing else is read there.
+    pub(super) fn region(&mut self, area: Area, statements: &[Stmt]) {
+        let targets = written(statements);
+        // What they had before counts at the other lanes.
+        let before: Vec<String> = targets
+            .iter()
+            .map(|target| self.read(*target, Offset::ZERO))
+            .collect();
+        let has_lanes = self.has_lanes(area);
+        let rare = has_lanes.as_ref().map(|some| self.b.begin_rare(some));
+        let (known, mask) = (self.values.clone(), self.mask.clone());
+        let inside = self.inside(area);
+        if let Some(inside) = &inside {
+            self.mask = Some(match &mask {
+                Some(mask) => self.arithmetic().and(mask, inside),
+                None => inside.clone(),
+            });
+        }
+        self.in_region = true;
+        self.statements(statements, inside.as_deref());
+        self.in_region = false;
+        self.mask = mask;
+        let after: Vec<String> = targets
+            .iter()
+            .map(|target| self.values[&(*target, Offset::ZERO)].clone())
+            .collect();
+        // What was read for some lanes only is not known.
+        self.values = known;
+        let after = match rare {
+            None => after,
+            Some(rare) => {
+                let both = after.into_iter().zip(before);
+                let both = targets.iter().zip(both.map(|(ran, usual)| [ran, usual]));
+                let values = both.map(|(target, both)| {
+                    let dtype = place::dtype(self.context, *target);
+                    (self.lanes.value(dtype), both)
+                });
+                let values: Vec<(String, [String; 2])> = values.collect();
+                self.b.end_rare_of(&rare, &values)
+            }
+        };
+        for (target, value) in targets.into_iter().zip(after) {
+            self.values.insert((target, Offset::ZERO), value);
+        }
+    }
+
+    /// Whether any lane is in an area; `None` where all are.
+    fn has_lanes(&mut self, area: Area) -> Option<String> {
+        let crosses = crosses(self.entry, self.b, area, self.row);
+        let axis = self.row.vector;
+        if axis == Axis::K || area.along(axis) == Area::FULL.along(axis) {
+            return crosses;
+        }
+        let behind = self.b.add(self.first, self.lanes.width);
+        let lanes = (self.first.to_owned(), behind);
+        let (start, end) = clip_area(self.entry, self.b, area, axis, lanes);
+        let some = self.b.value(format_args!("icmp slt i64 {start}, {end}"));
+        Some(match crosses {
+            Some(crosses) => self.b.value(format_args!("and i1 {crosses}, {some}")),
+            None => some,
+        })
+    }
+}
+
+/// What statements write, each once.
+fn written(statements: &[Stmt]) -> Vec<Target> {
+    let mut targets = Vec::new();
+    for accesses in statements.iter().map(Accesses::of) {
+        for target in accesses.written() {
+            if !targets.contains(&target) {
+                targets.push(target);
+            }
+        }
+    }
+    targets
+}
