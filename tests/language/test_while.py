@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fieldstone import errors, gtscript
-from fieldstone.gtscript import BACKWARD, FORWARD, PARALLEL, Field, computation, interval  # noqa: F401
+from fieldstone.gtscript import BACKWARD, FORWARD, PARALLEL, Field, K, computation, interval  # noqa: F401
 
 
 def halve(inp: Field["real"], out: Field["real"], rounds: Field["int32"]):
@@ -172,6 +172,32 @@ def test_a_round_may_leave_a_field_as_it_is(check):
         f.wide[...] = 4
 
     check(sometimes, reference)
+
+
+def deposits(inp: Field["real"], level: Field["int32"], out: Field["real"], wide: Field["real"]):
+    with computation(FORWARD), interval(...):
+        rounds = 0
+        while rounds < 2:
+            out[0, 0, level - K] = inp + rounds
+            rounds += 1
+        wide = rounds[1, 0, 0] + out
+
+
+@pytest.mark.parametrize("backend", ["debug", "numpy", "cpu_kfirst", "cpu_ifirst"])
+def test_what_a_loop_assigns_at_a_level_that_is_computed_is_kept(backend):
+    """Also where the level is the one that is computed, and the loop runs around the domain."""
+    rng = np.random.default_rng(3)
+    inp, out, wide = rng.random((3, 8, 6, 5))
+    level = rng.integers(0, 5, (8, 6, 5)).astype(np.int32)
+    expected, beside = out.copy(), wide.copy()
+    for k in range(5):
+        np.put_along_axis(expected, level[:, :, k : k + 1].astype(int), inp[:, :, k : k + 1] + 1.0, axis=2)
+        beside[:, :, k] = 2.0 + expected[:, :, k]
+    stencil = gtscript.stencil(backend, deposits, dtypes={"real": float})
+    stencil(inp, level, out, wide, origin=(1, 1, 0), domain=(6, 4, 5))
+    inside = np.s_[1:-1, 1:-1]
+    assert np.array_equal(out[inside], expected[inside])
+    assert np.array_equal(wide[inside], beside[inside])
 
 
 def endless(out: Field[float], steps: int):

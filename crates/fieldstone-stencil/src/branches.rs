@@ -96,12 +96,16 @@ fn needs_split(stencil: &Stencil, order: Order, stmt: &Stmt, rule: Rule) -> bool
     }
 }
 
-/// Fields that a `while` assigns at the point itself, beside other targets.
+/// Fields that a `while` assigns at the point itself only, beside other targets.
 fn loop_fields(stencil: &Stencil, stmt: &Stmt) -> Vec<FieldId> {
     let (mut fields, mut targets) = (Vec::new(), HashSet::new());
+    let mut moved = HashSet::new();
     accesses(slice::from_ref(stmt), &mut |access| {
         if access.write {
             targets.insert(access.target);
+            if is_moved(&access) {
+                moved.insert(access.target);
+            }
             if let Target::Field(id) = access.target
                 && stencil.field(id).data_dims.is_empty()
                 && !fields.contains(&id)
@@ -110,6 +114,8 @@ fn loop_fields(stencil: &Stencil, stmt: &Stmt) -> Vec<FieldId> {
             }
         }
     });
+    // Which level is assigned may be this one: a temporary would hide it from the reads behind the loop.
+    fields.retain(|id| !moved.contains(&Target::Field(*id)));
     if targets.len() > 1 {
         fields
     } else {
