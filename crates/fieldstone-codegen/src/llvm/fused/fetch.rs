@@ -1,0 +1,98 @@
+//! Later rows that are fetched into the caches.
+
+use fieldstone_stencil::ir::Target;
+use fieldstone_stencil::{Axis, Offset};
+
+use super::{Aligned, Fused, Rounds, Source};
+use crate::llvm::builder::Builder;
+use crate::llvm::memory::{block_address, fetch};
+
+impl Fused<'_> {
+    /// Fetches those ends of a later row that are not stored as whole vectors: stores past the caches cannot wait for memory, but
+    /// they wait for such a store.
+    pub(super) fn fetch_ends(&self, b: &mut Builder, rounds: &Rounds, streamed: &[Aligned]) {
+        for result in streamed {
+            let (start, end) = &self.stages[result.stage].range;
+            let last = b.sub(end, 1);
+            for (edge, point) in [(start, start), (end, &last)] {
+                let points = b.sub(edge, &rounds.first);
+                let past = b.value(format_args!("and i64 {points}, {}", self.width() - 1));
+                let partial = b.value(format_args!("icmp ne i64 {past}, 0"));
+                b.when(&partial, |b| {
+                    let address = block_address(b, &result.pointer, result.size, point);
+                    fetch(b, self.entry, result.target, &address, self.later(), true);
+                });
+            }
+        }
+    }
+
+    /// The axis along which the next rows are that need memory that no row needed before.
+    fn later(&self) -> Axis {
+        match self.block {
+            Axis::K => self.slide,
+            block => block,
+        }
+    }
+
+    /// Fetches what later rows need that no row needed before, where it is worth it.
+    pub(super) fn fetch(&self, b: &mut Builder, rounds: &Rounds, at: &str) {
+        b.when(&self.entry.fetches, |b| {
+            for number in self.leading() {
+                let stream = &self.streams[number];
+                let Source::Memory { stage, offset, .. } = stream.source else {
+                    continue;
+                };
+                let target = stream.target;
+                let first = b.add(at, stream.lead * self.width());
+                let pointer = self.preheaders[stage].pointer(target, offset);
+                let address = pointer.at(b, self.dtype(target).size(), &first);
+                fetch(b, self.entry, target, &address, self.later(), false);
+            }
+            let Some(streaming) = &rounds.streaming else {
+                return;
+            };
+            let cached = b.value(format_args!("xor i1 {streaming}, true"));
+            b.when(&cached, |b| {
+                for result in self.streamed() {
+                    let first = b.add(at, self.leads[result.stage] * self.width());
+                    let pointer =
+                        self.preheaders[result.stage].pointer(result.target, Offset::ZERO);
+                    let address = pointer.at(b, result.size, &first);
+                    fetch(b, self.entry, result.target, &address, self.later(), true);
+                }
+            });
+        });
+    }
+
+    /// Of the streams of each array the one that gets to new memory first.
+    fn leading(&self) -> Vec<usize> {
+        // Tiles of one level follow those of the level below.
+        let order = match self.block {
+            Axis::K => [self.block, self.slide],
+            _ => [self.slide, self.block],
+        };
+        let mut leading: Vec<(Target, [i32; 2], usize)> = Vec::new();
+        for (number, stream) in self.streams.iter().enumerate() {
+            let Source::Memory {
+                stage,
+                offset,
+                blocks: true,
+            } = stream.source
+            else {
+                continue;
+            };
+            if self.is_ring(stream.target) {
+                continue;
+            }
+            let row = offset + self.stages[stage].ahead;
+            let row = order.map(|axis| row.along(axis));
+            let same = |found: &&mut (Target, _, _)| found.0 == stream.target;
+            match leading.iter_mut().find(same) {
+                Some(found) if found.1 < row => *found = (stream.target, row, number),
+                Some(_) => {}
+                None => leading.push((stream.target, row, number)),
+            }
+        }
+        leading.into_iter().map(|(_, _, number)| number).collect()
+    }
+}

@@ -1,0 +1,168 @@
+//! Whether there is memory around rows, so that whole vectors may be read at their ends.
+
+use std::collections::HashSet;
+
+use fieldstone_stencil::Axis;
+use fieldstone_stencil::ir::Target;
+
+use super::{Aligned, Fused, Rows, Source};
+use crate::llvm::builder::Builder;
+use crate::llvm::memory::block_address;
+use crate::llvm::place::Spacing;
+
+impl Fused<'_> {
+    /// Whether all rows of the tile are aligned in the same way and have memory around them, and if so the ends of a row,
+    /// whether to store past the caches, and that there is memory. Loops around rows do not change any of it.
+    pub(super) fn of_tile(
+        &self,
+        b: &mut Builder,
+        rows: &Rows,
+        key: Option<&Aligned>,
+        streamed: &[Aligned],
+    ) -> (String, Vec<String>) {
+        let tile = &self.stages[0].row.tile;
+        let begin = &tile[self.vector.index()];
+        let mut same = String::from("true");
+        for aligned in key.into_iter().chain(streamed) {
+            let strides = &self.entry.arrays[&aligned.target].strides;
+            for axis in [self.slide, self.block] {
+                let past = self.lanes.width * aligned.size - 1;
+                let past = b.value(format_args!("and i64 {}, {past}", strides[axis.index()]));
+                let whole = b.value(format_args!("icmp eq i64 {past}, 0"));
+                same = b.value(format_args!("and i1 {same}, {whole}"));
+            }
+        }
+        let origin = match key {
+            Some(key) => {
+                let pointer = self.first_row(b, key.target, tile);
+                self.origin(b, &pointer, key.size, begin)
+            }
+            None => begin.clone(),
+        };
+        let (first, end) = self.ends(b, &origin);
+        let mut streaming = self.entry.stream.clone();
+        for result in streamed {
+            let pointer = self.first_row(b, result.target, tile);
+            let aligned = self.is_aligned(b, &pointer, result.size, &origin);
+            streaming = b.value(format_args!("and i1 {streaming}, {aligned}"));
+        }
+        let mut done = HashSet::new();
+        for stream in &self.streams {
+            if matches!(stream.source, Source::Memory { .. })
+                && !self.is_ring(stream.target)
+                && done.insert(stream.target)
+            {
+                let inside = self.is_tile_inside(b, rows, stream.target, (&first, &end));
+                same = b.value(format_args!("and i1 {same}, {inside}"));
+            }
+        }
+        (same, vec![first, end, streaming, String::from("true")])
+    }
+
+    /// Whether all that rows of a tile read of a target is in its array.
+    fn is_tile_inside(
+        &self,
+        b: &mut Builder,
+        rows: &Rows,
+        target: Target,
+        (first, end): (&str, &str),
+    ) -> String {
+        let mut reach: [(i64, i64); 3] = [(i64::MAX, i64::MIN); 3];
+        for stream in self.streams.iter().filter(|stream| stream.target == target) {
+            let Source::Memory { stage, offset, .. } = stream.source else {
+                continue;
+            };
+            let row = offset + self.stages[stage].ahead;
+            let along = self.touched(stream);
+            for axis in Axis::ALL {
+                let (low, high) = match axis {
+                    axis if axis == self.vector => along,
+                    axis => (i64::from(row.along(axis)), i64::from(row.along(axis)) + 1),
+                };
+                let reach = &mut reach[axis.index()];
+                *reach = (reach.0.min(low), reach.1.max(high));
+            }
+        }
+        let array = &self.entry.arrays[&target];
+        let (mut low, mut high) = (array.pointer.clone(), array.pointer.clone());
+        for axis in Axis::ALL {
+            let (begin, end) = match axis {
+                axis if axis == self.vector => (first.to_owned(), b.sub(end, self.width())),
+                axis if axis == self.slide => rows.slides.clone(),
+                _ => rows.blocks.clone(),
+            };
+            let (before, behind) = reach[axis.index()];
+            let behind = match axis {
+                axis if axis == self.vector => behind - 1,
+                _ => behind - 2,
+            };
+            let stride = match self.context.contiguous_along(target) {
+                Some(unit) if unit == axis => self.dtype(target).size().to_string(),
+                _ => array.strides[axis.index()].clone(),
+            };
+            let begin = b.add(&begin, before);
+            let begin = b.mul(&begin, &stride);
+            let end = b.add(&end, behind);
+            let end = b.mul(&end, &stride);
+            let (least, most) = (b.min(&begin, &end), b.max(&begin, &end));
+            low = b.offset(&low, least);
+            high = b.offset(&high, most);
+        }
+        let low = b.value(format_args!("ptrtoint ptr {low} to i64"));
+        let high = b.value(format_args!("ptrtoint ptr {high} to i64"));
+        let from = b.value(format_args!("icmp uge i64 {low}, {}", array.first));
+        let to = b.value(format_args!("icmp ule i64 {high}, {}", array.last));
+        b.value(format_args!("and i1 {from}, {to}"))
+    }
+
+    /// Whether all that whole vectors read is in the arrays.
+    pub(super) fn is_roomy(&self, b: &mut Builder, first: &str, end: &str) -> String {
+        let mut roomy = String::from("true");
+        for stream in &self.streams {
+            let Source::Memory { stage, offset, .. } = stream.source else {
+                continue;
+            };
+            if self.is_ring(stream.target) {
+                continue;
+            }
+            let (low, high) = self.touched(stream);
+            let first = b.add(first, low);
+            let last = b.add(end, high - self.width() - 1);
+            let pointer = self.preheaders[stage].pointer(stream.target, offset);
+            let size = self.dtype(stream.target).size();
+            let ends = match &pointer.spacing {
+                Spacing::Contiguous => {
+                    let low = block_address(b, &pointer.pointer, size, &first);
+                    vec![low, block_address(b, &pointer.pointer, size, &last)]
+                }
+                Spacing::Strided(stride) => [first, last]
+                    .iter()
+                    .map(|point| {
+                        let bytes = b.mul(point, stride);
+                        b.offset(&pointer.pointer, bytes)
+                    })
+                    .collect(),
+                Spacing::Uniform => vec![pointer.pointer.clone()],
+                Spacing::Register => Vec::new(),
+            };
+            let array = &self.entry.arrays[&stream.target];
+            let contiguous = pointer.spacing == Spacing::Contiguous;
+            let count = ends.len();
+            for (n, address) in ends.into_iter().enumerate() {
+                let address = b.value(format_args!("ptrtoint ptr {address} to i64"));
+                let mut tests = Vec::new();
+                if n == 0 || !contiguous {
+                    tests.push(("uge", &array.first));
+                }
+                if n + 1 == count || !contiguous {
+                    tests.push(("ule", &array.last));
+                }
+                for (comparison, limit) in tests {
+                    let inside = b.value(format_args!("icmp {comparison} i64 {address}, {limit}"));
+                    roomy = b.value(format_args!("and i1 {roomy}, {inside}"));
+                }
+            }
+        }
+        roomy
+    }
+}
