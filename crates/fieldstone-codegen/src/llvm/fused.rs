@@ -121,11 +121,11 @@ struct Rounds {
 
 /// What a round has to look after.
 #[derive(Clone, Copy, PartialEq)]
-enum Care<'a> {
+enum Care {
     /// Nothing: all vectors are whole.
     None,
-    /// Stages have their ends in it. Outside of them nothing is written, and nothing read but where this holds: there is memory.
-    Ends(&'a str),
+    /// Stages have their ends in it, outside of which nothing is written, nor anything read where there may be no memory.
+    Ends { reads: bool },
 }
 
 /// The rows that a tile computes where stages have no extent, from the first step of a loop to one past the last.

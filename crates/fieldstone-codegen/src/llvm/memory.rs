@@ -91,18 +91,6 @@ pub(super) fn lane_mask(
     start: &str,
     end: &str,
 ) -> String {
-    let bits = lane_bits(b, lanes, first, start, end);
-    lane_mask_of(b, lanes, &bits)
-}
-
-/// The same as bits of a word.
-pub(super) fn lane_bits(
-    b: &mut Builder,
-    lanes: Lanes,
-    first: &str,
-    start: &str,
-    end: &str,
-) -> String {
     let width = lanes.width.to_string();
     let bit = |b: &mut Builder, index: &str, least: &str| {
         let lane = b.sub(index, first);
@@ -113,12 +101,7 @@ pub(super) fn lane_bits(
     };
     let (lane, below) = bit(b, start, "0");
     let (_, behind) = bit(b, end, &lane);
-    b.sub(&behind, &below)
-}
-
-/// The lanes whose bits are set in a word.
-pub(super) fn lane_mask_of(b: &mut Builder, lanes: Lanes, bits: &str) -> String {
-    let width = lanes.width;
+    let bits = b.sub(&behind, &below);
     let bits = b.value(format_args!("trunc i64 {bits} to i{width}"));
     let mask = lanes.of("i1");
     b.value(format_args!("bitcast i{width} {bits} to {mask}"))

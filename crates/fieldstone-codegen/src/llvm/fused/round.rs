@@ -4,18 +4,26 @@ use std::collections::HashSet;
 
 use fieldstone_stencil::ir::Target;
 use fieldstone_stencil::visit::accesses;
-use fieldstone_stencil::{DType, Offset};
+use fieldstone_stencil::Offset;
 
 use super::{Care, Fused, Rounds, Source, Stream};
 use crate::llvm::builder::Builder;
-use crate::llvm::memory::{any_inside, lane_bits, lane_mask, lane_mask_of};
+use crate::llvm::memory::{any_inside, lane_mask};
 use crate::llvm::row::{Blocks, Body, Regions, Streaming};
 use crate::llvm::types::Lanes;
 
 impl Fused<'_> {
-    /// All rounds of a row: those at its ends, those of whole vectors, those at its ends.
+    /// All rounds of a row. Where arrays end, every one looks after its ends, and reads no more than is needed.
     pub(super) fn repeat(&self, b: &mut Builder, rounds: &Rounds) {
-        let ends = Care::Ends(&rounds.roomy);
+        let name = b.begin_when(&rounds.roomy);
+        self.repeat_with(b, rounds, &[Care::Ends { reads: false }, Care::None]);
+        b.otherwise(&name);
+        self.repeat_with(b, rounds, &[Care::Ends { reads: true }]);
+        b.end_when(&name);
+    }
+
+    /// The rounds of a row, of one kind after the other until there are no more; the first kind is that at the beginning.
+    fn repeat_with(&self, b: &mut Builder, rounds: &Rounds, kinds_of_rounds: &[Care]) {
         let mut values = vec![(String::from("i64"), rounds.first.clone())];
         for (number, stream) in self.streams.iter().enumerate() {
             let kind = self.lanes.value(self.dtype(stream.target));
@@ -24,7 +32,7 @@ impl Fused<'_> {
                     Source::Stage(_) => String::from("zeroinitializer"),
                     Source::Memory { stage, offset, .. } => {
                         let at = b.add(&rounds.first, (stream.lead - back) * self.width());
-                        self.load(b, &at, number, (stage, offset), ends)
+                        self.load(b, &at, number, (stage, offset), kinds_of_rounds[0])
                     }
                 };
                 values.push((kind.clone(), before));
@@ -32,11 +40,12 @@ impl Fused<'_> {
         }
         let kinds: Vec<String> = values.iter().map(|(kind, _)| kind.clone()).collect();
         let typed = |names: Vec<String>| kinds.iter().cloned().zip(names).collect::<Vec<_>>();
-        let (all, names) = b.begin_repeat(&values);
+        let (all, mut names) = b.begin_repeat(&values);
         let more = b.value(format_args!("icmp slt i64 {}, {}", names[0], rounds.end));
         b.repeat_while(&all, &more);
-        let names = self.rounds(b, rounds, &typed(names), ends);
-        let names = self.rounds(b, rounds, &typed(names), Care::None);
+        for care in kinds_of_rounds {
+            names = self.rounds(b, rounds, &typed(names), *care);
+        }
         b.end_repeat(&all, &typed(names));
     }
 
@@ -46,14 +55,14 @@ impl Fused<'_> {
         b: &mut Builder,
         rounds: &Rounds,
         values: &[(String, String)],
-        care: Care<'_>,
+        care: Care,
     ) -> Vec<String> {
         let (name, names) = b.begin_repeat(values);
         let at = &names[0];
         let whole = b.value(format_args!("icmp slt i64 {at}, {}", rounds.whole_end));
         let more = match care {
             Care::None => whole,
-            Care::Ends(_) => {
+            Care::Ends { .. } => {
                 let more = b.value(format_args!("icmp slt i64 {at}, {}", rounds.end));
                 let begun = b.value(format_args!("icmp sge i64 {at}, {}", rounds.whole_first));
                 let whole = b.value(format_args!("and i1 {begun}, {whole}"));
@@ -77,7 +86,7 @@ impl Fused<'_> {
         rounds: &Rounds,
         at: &str,
         kept: &[String],
-        care: Care<'_>,
+        care: Care,
     ) -> Vec<String> {
         let width = self.width();
         let mut vectors: Vec<Vec<String>> = Vec::new();
@@ -119,7 +128,7 @@ impl Fused<'_> {
                     &vectors,
                     &made,
                 ),
-                Care::Ends(_) => self.stage_at_ends(b, (number, &first), &vectors, &made),
+                Care::Ends { .. } => self.stage_at_ends(b, (number, &first), &vectors, &made),
             };
             for (stream, value) in made.into_iter().zip(values) {
                 vectors[stream][0] = value;
@@ -207,23 +216,13 @@ impl Fused<'_> {
         loose
     }
 
-    /// The lanes of a stream that are loaded at the end of a row: all of them where there is memory, else those that are needed.
-    fn mask_of_load(&self, b: &mut Builder, first: &str, stream: &Stream, roomy: &str) -> String {
-        let needed = |b: &mut Builder| self.stream_range(b, stream);
-        if let Some(panel) = self.panel {
-            let kind = self.lanes.of("i1");
-            let all = vec![self.lanes.constant(DType::Bool, "true")];
-            let some = b.choose(roomy, &[&kind], all, |b| {
-                let (start, end) = needed(b);
-                vec![self.panel_mask(b, panel, first, (&start, &end))]
-            });
-            return some.into_iter().next().unwrap_or_default();
+    /// The lanes of a stream that some stage needs.
+    fn needed_lanes(&self, b: &mut Builder, first: &str, stream: &Stream) -> String {
+        let (start, end) = self.stream_range(b, stream);
+        match self.panel {
+            Some(panel) => self.panel_mask(b, panel, first, (&start, &end)),
+            None => lane_mask(b, self.lanes, first, &start, &end),
         }
-        let some = b.choose(roomy, &["i64"], vec![String::from("-1")], |b| {
-            let (start, end) = needed(b);
-            vec![lane_bits(b, self.lanes, first, &start, &end)]
-        });
-        lane_mask_of(b, self.lanes, &some[0])
     }
 
     /// Loads the vector of a stream whose first point is `first`.
@@ -233,14 +232,11 @@ impl Fused<'_> {
         first: &str,
         number: usize,
         (stage, offset): (usize, Offset),
-        care: Care<'_>,
+        care: Care,
     ) -> String {
         let stream = &self.streams[number];
-        let mask = match care {
-            Care::None => None,
-            Care::Ends(_) if self.is_ring(stream.target) => None,
-            Care::Ends(roomy) => Some(self.mask_of_load(b, first, stream, roomy)),
-        };
+        let masked = care == Care::Ends { reads: true } && !self.is_ring(stream.target);
+        let mask = masked.then(|| self.needed_lanes(b, first, stream));
         let dtype = self.dtype(stream.target);
         let pointer = self.preheaders[stage].pointer(stream.target, offset);
         let mut body = Body::new(
