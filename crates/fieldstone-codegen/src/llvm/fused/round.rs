@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
+use fieldstone_stencil::Offset;
 use fieldstone_stencil::ir::Target;
 use fieldstone_stencil::visit::accesses;
-use fieldstone_stencil::Offset;
 
 use super::{Care, Fused, Rounds, Source, Stream};
 use crate::llvm::builder::Builder;
