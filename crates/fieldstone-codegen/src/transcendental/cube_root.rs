@@ -28,16 +28,8 @@ const SINGLE: Constants = Constants {
     lost: 9,
 };
 
-/// `cbrt(x)` in 64 bits.
-#[inline(always)]
-pub fn cbrt_double<R: Real>(x: R) -> R {
-    cbrt(x, &DOUBLE)
-}
-
-/// `cbrt(x)` in 32 bits.
-#[inline(always)]
-pub fn cbrt_single<R: Real>(x: R) -> R {
-    cbrt(x, &SINGLE)
+of_both_types! {
+    cbrt cbrt_double cbrt_single;
 }
 
 #[inline(always)]

@@ -180,16 +180,8 @@ pub fn erfc<R: Real>(x: R) -> R {
     R::select(magnitude.at_most(R::of(NEAREST)), near, far)
 }
 
-/// `erf(x)` in 64 bits.
-#[inline(always)]
-pub fn erf_double<R: Real>(x: R) -> R {
-    erf(x, &DOUBLE)
-}
-
-/// `erf(x)` in 32 bits.
-#[inline(always)]
-pub fn erf_single<R: Real>(x: R) -> R {
-    erf(x, &SINGLE)
+of_both_types! {
+    erf erf_double erf_single;
 }
 
 #[inline(always)]

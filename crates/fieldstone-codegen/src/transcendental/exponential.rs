@@ -75,16 +75,8 @@ const EXP_LESS_ONE: [f64; 11] = [
     2.0896508790065175e-09,
 ];
 
-/// `exp(x)` in 64 bits.
-#[inline(always)]
-pub fn exp_double<R: Real>(x: R) -> R {
-    exp(x, &DOUBLE)
-}
-
-/// `exp(x)` in 32 bits.
-#[inline(always)]
-pub fn exp_single<R: Real>(x: R) -> R {
-    exp(x, &SINGLE)
+of_both_types! {
+    exp exp_double exp_single;
 }
 
 #[inline(always)]

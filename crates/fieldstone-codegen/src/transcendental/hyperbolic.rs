@@ -38,22 +38,6 @@ const SINGLE: Constants = Constants {
     exponential: &exponential::SINGLE,
 };
 
-macro_rules! of_both_types {
-    ($($function:ident $double:ident $single:ident;)*) => {$(
-        #[doc = concat!("`", stringify!($function), "(x)` in 64 bits.")]
-        #[inline(always)]
-        pub fn $double<R: Real>(x: R) -> R {
-            $function(x, &DOUBLE)
-        }
-
-        #[doc = concat!("`", stringify!($function), "(x)` in 32 bits.")]
-        #[inline(always)]
-        pub fn $single<R: Real>(x: R) -> R {
-            $function(x, &SINGLE)
-        }
-    )*};
-}
-
 of_both_types! {
     sinh sinh_double sinh_single;
     cosh cosh_double cosh_single;

@@ -149,28 +149,9 @@ fn near_angle<R: Real>(magnitude: R, is_near: R::Mask, constants: &Constants) ->
     sine.and(sine.high * square * polynomial(square, constants.asin))
 }
 
-/// `asin(x)` in 64 bits.
-#[inline(always)]
-pub fn asin_double<R: Real>(x: R) -> R {
-    asin(x, &DOUBLE)
-}
-
-/// `asin(x)` in 32 bits.
-#[inline(always)]
-pub fn asin_single<R: Real>(x: R) -> R {
-    asin(x, &SINGLE)
-}
-
-/// `acos(x)` in 64 bits.
-#[inline(always)]
-pub fn acos_double<R: Real>(x: R) -> R {
-    acos(x, &DOUBLE)
-}
-
-/// `acos(x)` in 32 bits.
-#[inline(always)]
-pub fn acos_single<R: Real>(x: R) -> R {
-    acos(x, &SINGLE)
+of_both_types! {
+    asin asin_double asin_single;
+    acos acos_double acos_single;
 }
 
 #[inline(always)]

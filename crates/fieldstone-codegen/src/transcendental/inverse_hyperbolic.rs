@@ -41,22 +41,6 @@ const SINGLE: Constants = Constants {
     large: 1e18,
 };
 
-macro_rules! of_both_types {
-    ($($function:ident $double:ident $single:ident;)*) => {$(
-        #[doc = concat!("`", stringify!($function), "(x)` in 64 bits.")]
-        #[inline(always)]
-        pub fn $double<R: Real>(x: R) -> R {
-            $function(x, &DOUBLE)
-        }
-
-        #[doc = concat!("`", stringify!($function), "(x)` in 32 bits.")]
-        #[inline(always)]
-        pub fn $single<R: Real>(x: R) -> R {
-            $function(x, &SINGLE)
-        }
-    )*};
-}
-
 of_both_types! {
     asinh asinh_double asinh_single;
     acosh acosh_double acosh_single;

@@ -108,16 +108,8 @@ pub fn parts_of_normal<R: Real>(x: R, constants: &Constants) -> Parts<R> {
     }
 }
 
-/// `log(x)` in 64 bits.
-#[inline(always)]
-pub fn log_double<R: Real>(x: R) -> R {
-    log(x, &DOUBLE)
-}
-
-/// `log(x)` in 32 bits.
-#[inline(always)]
-pub fn log_single<R: Real>(x: R) -> R {
-    log(x, &SINGLE)
+of_both_types! {
+    log log_double log_single;
 }
 
 #[inline(always)]
@@ -215,16 +207,8 @@ fn log_of_sum<R: Real>(exponent: R, fraction: Pair<R>) -> Pair<R> {
     Pair::sum(high_and_second.high, (high_and_second.low + high.low) + low)
 }
 
-/// `log10(x)` in 64 bits.
-#[inline(always)]
-pub fn log10_double<R: Real>(x: R) -> R {
-    log10(x, &DOUBLE)
-}
-
-/// `log10(x)` in 32 bits.
-#[inline(always)]
-pub fn log10_single<R: Real>(x: R) -> R {
-    log10(x, &SINGLE)
+of_both_types! {
+    log10 log10_double log10_single;
 }
 
 #[inline(always)]

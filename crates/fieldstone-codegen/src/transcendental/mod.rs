@@ -19,6 +19,23 @@
 //! The methods are those of Muller et al., *Handbook of Floating-Point Arithmetic* (2018), and Muller, *Elementary Functions*
 //! (2016). Each polynomial says how far it is off; `tests/polynomials.py` finds them anew, with Sollya's `fpminimax` but for one.
 
+/// A function for numbers of 64 bits and one for those of 32, which have the constants `DOUBLE` and `SINGLE` of its module.
+macro_rules! of_both_types {
+    ($($function:ident $double:ident $single:ident;)*) => {$(
+        #[doc = concat!("`", stringify!($function), "(x)` in 64 bits.")]
+        #[inline(always)]
+        pub fn $double<R: Real>(x: R) -> R {
+            $function(x, &DOUBLE)
+        }
+
+        #[doc = concat!("`", stringify!($function), "(x)` in 32 bits.")]
+        #[inline(always)]
+        pub fn $single<R: Real>(x: R) -> R {
+            $function(x, &SINGLE)
+        }
+    )*};
+}
+
 pub mod cube_root;
 pub mod error_function;
 pub mod exponential;
