@@ -4,7 +4,7 @@
 
 use fieldstone_stencil::Offset;
 
-use super::{BEYOND, Fused, Rounds, Source, Stream};
+use super::{BEYOND, Fused, Rounds, Stream};
 use crate::llvm::builder::Builder;
 use crate::llvm::memory::{any_inside, splat};
 use crate::llvm::place::{Panel, RowPointer, Spacing};
@@ -13,7 +13,7 @@ use crate::llvm::types::Lanes;
 impl Fused<'_> {
     pub(super) fn emit_panels(&self, b: &mut Builder, panel: &Panel) {
         let (first, end) = self.ends(b, "0");
-        let roomy = self.has_room_of_panels(b, &first, &end);
+        let roomy = self.is_roomy(b, &first, &end);
         let (whole_first, whole_end) = self.whole(b, &first, &end);
         let simple = b.value(format_args!("and i1 {roomy}, {}", panel.whole));
         let rounds = Rounds {
@@ -46,41 +46,16 @@ impl Fused<'_> {
         (!streamed.is_empty()).then_some(streaming)
     }
 
-    /// Whether all that rounds read is in the arrays, if all lanes are.
-    fn has_room_of_panels(&self, b: &mut Builder, first: &str, end: &str) -> String {
-        let mut roomy = String::from("true");
-        for stream in &self.streams {
-            let Source::Memory { stage, offset, .. } = stream.source else {
-                continue;
-            };
-            if self.is_ring(stream.target) {
-                continue;
-            }
-            let pointer = self.preheaders[stage].pointer(stream.target, offset);
-            let array = &self.entry.arrays[&stream.target];
-            for corner in self.corners(b, stream, &pointer, (first, end)) {
-                let address = b.value(format_args!("ptrtoint ptr {corner} to i64"));
-                for (comparison, limit) in [("uge", &array.first), ("ule", &array.last)] {
-                    let inside = b.value(format_args!("icmp {comparison} i64 {address}, {limit}"));
-                    roomy = b.value(format_args!("and i1 {roomy}, {inside}"));
-                }
-            }
-        }
-        roomy
-    }
-
     /// Addresses of the first and the last lane of the first and the last vector that rounds read of a stream.
-    fn corners(
+    pub(super) fn corners(
         &self,
         b: &mut Builder,
         stream: &Stream,
         pointer: &RowPointer,
-        (first, end): (&str, &str),
+        ends: [String; 2],
     ) -> Vec<String> {
         let size = self.dtype(stream.target).size();
-        let (low, high) = self.touched(stream);
-        let (first, last) = (b.add(first, low), b.add(end, high - 2));
-        let ends = [first, last].map(|point| pointer.at(b, size, &point));
+        let ends = ends.map(|point| pointer.at(b, size, &point));
         let more = self.lanes.width - 1;
         let across = match &pointer.spacing {
             Spacing::Contiguous => (more * size).to_string(),

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use fieldstone_stencil::Axis;
 use fieldstone_stencil::ir::Target;
 
-use super::{Aligned, Fused, Rows, Source};
+use super::{Aligned, Fused, Rows, Source, Stream};
 use crate::llvm::builder::Builder;
 use crate::llvm::memory::block_address;
-use crate::llvm::place::Spacing;
+use crate::llvm::place::{RowPointer, Spacing};
 
 impl Fused<'_> {
     /// Whether all rows of the tile are aligned in the same way and have memory around them, and if so the ends of a row,
@@ -129,32 +129,21 @@ impl Fused<'_> {
             let first = b.add(first, low);
             let last = b.add(end, high - self.width() - 1);
             let pointer = self.preheaders[stage].pointer(stream.target, offset);
-            let size = self.dtype(stream.target).size();
-            let ends = match &pointer.spacing {
-                Spacing::Contiguous => {
-                    let low = block_address(b, &pointer.pointer, size, &first);
-                    vec![low, block_address(b, &pointer.pointer, size, &last)]
-                }
-                Spacing::Strided(stride) => [first, last]
-                    .iter()
-                    .map(|point| {
-                        let bytes = b.mul(point, stride);
-                        b.offset(&pointer.pointer, bytes)
-                    })
-                    .collect(),
-                Spacing::Uniform => vec![pointer.pointer.clone()],
-                Spacing::Register => Vec::new(),
+            let ends = match self.panel {
+                Some(_) => self.corners(b, stream, &pointer, [first, last]),
+                None => self.ends_of_row(b, stream, &pointer, [first, last]),
             };
             let array = &self.entry.arrays[&stream.target];
-            let contiguous = pointer.spacing == Spacing::Contiguous;
+            // The first of them is the lowest.
+            let ordered = self.panel.is_none() && pointer.spacing == Spacing::Contiguous;
             let count = ends.len();
             for (n, address) in ends.into_iter().enumerate() {
                 let address = b.value(format_args!("ptrtoint ptr {address} to i64"));
                 let mut tests = Vec::new();
-                if n == 0 || !contiguous {
+                if n == 0 || !ordered {
                     tests.push(("uge", &array.first));
                 }
-                if n + 1 == count || !contiguous {
+                if n + 1 == count || !ordered {
                     tests.push(("ule", &array.last));
                 }
                 for (comparison, limit) in tests {
@@ -164,5 +153,29 @@ impl Fused<'_> {
             }
         }
         roomy
+    }
+
+    /// Addresses of the first and the last point that rounds read of a stream.
+    fn ends_of_row(
+        &self,
+        b: &mut Builder,
+        stream: &Stream,
+        pointer: &RowPointer,
+        ends: [String; 2],
+    ) -> Vec<String> {
+        let size = self.dtype(stream.target).size();
+        match &pointer.spacing {
+            Spacing::Contiguous => (ends.iter())
+                .map(|point| block_address(b, &pointer.pointer, size, point))
+                .collect(),
+            Spacing::Strided(stride) => (ends.iter())
+                .map(|point| {
+                    let bytes = b.mul(point, stride);
+                    b.offset(&pointer.pointer, bytes)
+                })
+                .collect(),
+            Spacing::Uniform => vec![pointer.pointer.clone()],
+            Spacing::Register => Vec::new(),
+        }
     }
 }
