@@ -4,6 +4,7 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::kernel::{Code, Graph, Module, Node, Symbol};
 use crate::{Contents, Device, DeviceError, DeviceId, Memory};
 
 /// A queue of work on a device, by the number that the array interfaces exchange: what is put into one queue is done in
@@ -202,6 +203,32 @@ pub trait Accelerator: Any + Device {
         stream: Stream,
     ) -> Result<(), DeviceError>;
 
+    /// Machine code of PTX for this device, which [`Self::load`] takes as well, and faster.
+    ///
+    /// # Errors
+    /// If the device takes no PTX, or its driver refuses this one; what the driver says of it is part of the error.
+    fn assemble(&self, label: &str, ptx: &str) -> Result<Vec<u8>, DeviceError>;
+
+    /// Loads code. `label` says in errors what it is of, such as `stencil 'lap'`.
+    ///
+    /// # Errors
+    /// If it is no code of this device, has not all of the kernels, or one cannot have that much shared memory.
+    fn load(
+        &self,
+        label: &str,
+        code: Code<'_>,
+        kernels: &[Symbol<'_>],
+    ) -> Result<Box<dyn Module>, DeviceError>;
+
+    /// Makes one piece of work of several launches of this device's modules, which are done in order.
+    ///
+    /// # Errors
+    /// As [`Module::launch`].
+    ///
+    /// # Safety
+    /// As [`Module::launch`], whenever the graph is launched.
+    unsafe fn graph(&self, nodes: &[Node<'_>]) -> Result<Box<dyn Graph>, DeviceError>;
+
     /// Waits until all work of a stream is done.
     ///
     /// # Errors
@@ -332,6 +359,29 @@ pub struct Properties {
     pub managed_memory: bool,
     /// Whether the host may access such memory while the device works.
     pub concurrent_managed_access: bool,
+    /// Version of the driver, as that numbers it, if there is one.
+    pub driver: Option<u32>,
+    /// What blocks of threads may take.
+    pub limits: Limits,
+}
+
+/// What blocks of threads may take of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Threads that go together.
+    pub warp: u32,
+    /// Threads of a block.
+    pub threads_per_block: u32,
+    /// Threads of all blocks on a multiprocessor.
+    pub threads_per_multiprocessor: u32,
+    /// Registers of all threads on a multiprocessor, of 32 bits.
+    pub registers_per_multiprocessor: u32,
+    /// Bytes of shared memory of a block.
+    pub shared_per_block: u32,
+    /// The same for a kernel that asks for more when it is loaded.
+    pub shared_per_block_optin: u32,
+    /// Bytes of shared memory of all blocks on a multiprocessor.
+    pub shared_per_multiprocessor: u32,
 }
 
 /// How much was moved between the host and a device.

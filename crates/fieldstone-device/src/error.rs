@@ -98,7 +98,7 @@ pub enum DeviceError {
     )]
     Forked,
     /// The driver reports an error.
-    #[error("{call} failed on device '{device}': {name} ({code}), {message}{}", advice(*code))]
+    #[error("{call} failed on device '{device}': {name} ({code}), {message}{}{}", advice(*code), launched(*code, kernels))]
     Driver {
         /// The function of the driver.
         call: &'static str,
@@ -110,6 +110,53 @@ pub enum DeviceError {
         name: String,
         /// What the driver says of it.
         message: String,
+        /// Kernels that were launched since all work was known to have gone well, in order: it may be of one of them.
+        kernels: Vec<String>,
+    },
+    /// Work of a kernel failed.
+    #[error("kernel '{kernel}' of {label}: {error}")]
+    Kernel {
+        /// Its name.
+        kernel: String,
+        /// What its code is of.
+        label: String,
+        /// What went wrong.
+        error: Box<DeviceError>,
+    },
+    /// The driver refuses code.
+    #[error(
+        "device '{device}' cannot load the code of {label}: {error}{}",
+        said(log)
+    )]
+    Code {
+        /// What the code is of.
+        label: String,
+        /// The device.
+        device: DeviceId,
+        /// What went wrong.
+        error: Box<DeviceError>,
+        /// What the driver's compiler says.
+        log: String,
+    },
+    /// Code that is not of the device's kind, or lacks a kernel.
+    #[error("device '{device}' cannot load the code of {label}: {reason}")]
+    NotCode {
+        /// What the code is of.
+        label: String,
+        /// The device.
+        device: DeviceId,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A launch that the device cannot do.
+    #[error("kernel '{kernel}' of {label} cannot be launched: {reason}")]
+    Launch {
+        /// Its name.
+        kernel: String,
+        /// What its code is of.
+        label: String,
+        /// Why not.
+        reason: String,
     },
     /// A thread count that is no positive integer.
     #[error("{name} is '{value}', but a number of threads must be an integer from 1 to {limit}")]
@@ -123,13 +170,46 @@ pub enum DeviceError {
     },
 }
 
-/// What to do about an error of the driver, by its number.
+impl DeviceError {
+    /// The same error of the driver, with the kernels that may have caused it.
+    pub(crate) fn after(mut self, launched: impl FnOnce() -> Vec<String>) -> Self {
+        if let Self::Driver { code, kernels, .. } = &mut self
+            && is_fatal(*code)
+        {
+            *kernels = launched();
+        }
+        self
+    }
+}
+
+/// Whether the driver's documentation says of an error, by its number, that it leaves the process in a state in which any further
+/// work returns the same error.
+fn is_fatal(code: i32) -> bool {
+    matches!(code, 700 | 702 | 710 | 714..=719)
+}
+
+/// What to do about an error of the driver.
 fn advice(code: i32) -> &'static str {
-    match code {
-        // The driver's documentation: these leave the process in a state in which any further work returns the same error.
-        700 | 702 | 710 | 714..=719 => {
+    match is_fatal(code) {
+        true => {
             "; earlier work on the device failed, the device is lost to this process, which has to be started anew"
         }
-        _ => "",
+        false => "",
+    }
+}
+
+/// Which kernels an error of the driver may be of.
+fn launched(code: i32, kernels: &[String]) -> String {
+    match is_fatal(code) && !kernels.is_empty() {
+        true => format!("; launched last: {}", kernels.join(", ")),
+        false => String::new(),
+    }
+}
+
+/// What a compiler says, on lines of its own.
+fn said(log: &str) -> String {
+    match log.trim() {
+        "" => String::new(),
+        log => format!("\n{log}"),
     }
 }

@@ -29,17 +29,21 @@ mod cuda;
 mod device;
 mod error;
 mod host;
+mod kernel;
 mod mapping;
 mod pool;
 mod simulated;
 mod threads;
 
-pub use accelerator::{Accelerator, Capacity, Event, Properties, Queue, Rows, Stream, Transfers};
+pub use accelerator::{
+    Accelerator, Capacity, Event, Limits, Properties, Queue, Rows, Stream, Transfers,
+};
 pub use accelerators::{Simulation, accelerator, accelerators, owner};
 pub use cache::{core_cache, shared_cache};
 pub use device::{Contents, Device, DeviceId, Kind, Memory};
 pub use error::DeviceError;
 pub use host::{Host, HostMemory, available_memory, physical_memory};
+pub use kernel::{Address, BlockFunction, Code, Graph, Launch, Module, Node, Resources, Symbol};
 pub use pool::Pool;
 pub use simulated::{POISON, Simulated, SimulatedOptions};
 pub use threads::{available_threads, requested_threads};

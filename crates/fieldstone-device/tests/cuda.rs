@@ -4,6 +4,7 @@
 //! library, `driver/libcuda.c`. What a GPU does is tested in `gpu.rs`.
 #![cfg(target_os = "linux")]
 
+mod kernels;
 mod programs;
 mod promises;
 
@@ -13,8 +14,8 @@ use std::sync::{Arc, LazyLock};
 use std::{env, fs, thread};
 
 use fieldstone_device::{
-    Accelerator, Contents, DeviceError, Kind, Simulated, SimulatedOptions, Stream, accelerator,
-    accelerators, owner,
+    Accelerator, Code, Contents, DeviceError, Kind, Simulated, SimulatedOptions, Stream, Symbol,
+    accelerator, accelerators, owner,
 };
 use proptest::test_runner::{Config, TestRunner};
 
@@ -83,7 +84,7 @@ macro_rules! on_double {
             let settings = [$((stringify!($setting), $value)),*];
             let text = run(stringify!($name), &DOUBLE, &settings, || $body);
             if env::var(BODY).is_err() {
-                assert!(text.contains("left behind: 0 blocks, 0 streams, 0 events, 0 contexts"), "{text}");
+                assert!(text.contains("left behind: 0 blocks, 0 streams, 0 events, 0 contexts, 0 modules, 0 graphs"), "{text}");
             }
         }
     )*};
@@ -101,6 +102,48 @@ fn why_there_is_none() -> String {
 on_double! {
     fn the_promises_hold() {
         promises::hold(devices()[0].as_ref());
+    }
+
+    fn the_promises_of_kernels_hold() {
+        kernels::hold(devices()[0].as_ref());
+    }
+
+    fn the_promises_of_kernels_hold_on_a_second_device(DOUBLE_DEVICES = "2") {
+        kernels::hold(devices()[1].as_ref());
+    }
+
+    fn what_was_assembled_is_loaded() {
+        let device = accelerator(0).unwrap();
+        let code = device.assemble("a test", kernels::PTX).unwrap();
+        assert!(code.starts_with(b"\x7fELF"));
+        let add = Symbol { name: "add", shared_bytes: 0 };
+        let module = device.load("a test", Code::Image(&code), &[add]).unwrap();
+        assert_eq!(module.resources(0).unwrap().unwrap().registers, 16);
+        let block = kernels::elements(device.as_ref(), 10, 1);
+        // SAFETY: the block stays, and is that long.
+        unsafe { kernels::Added::new(block.as_ref(), 10, 1).put(module.as_ref(), Stream::DEFAULT) }.unwrap();
+        assert_eq!(kernels::values(device.as_ref(), block.as_ref()), [2; 10]);
+    }
+
+    fn code_that_is_refused_is_told_with_what_the_driver_says() {
+        let device = accelerator(0).unwrap();
+        let wrong = "mistake in the code";
+        let loaded = device.load("stencil 'lap'", Code::Image(wrong.as_bytes()), &[]);
+        for error in [loaded.unwrap_err(), device.assemble("stencil 'lap'", wrong).unwrap_err()] {
+            let error = error.to_string();
+            let start = "device 'cuda:0' cannot load the code of stencil 'lap': cu";
+            let end = "failed on device 'cuda:0': CUDA_ERROR_INVALID_PTX (218), a PTX JIT compilation failed\nptxas application \
+                       ptx input, line 1; fatal : mistake in the code";
+            assert!(error.starts_with(start) && error.ends_with(end), "{error}");
+        }
+        let subtract = Symbol { name: "subtract", shared_bytes: 0 };
+        let error = device.load("stencil 'lap'", Code::Image(kernels::PTX.as_bytes()), &[subtract]).unwrap_err();
+        let expected = "it has no kernel 'subtract' (cuModuleGetFunction: CUDA_ERROR_NOT_FOUND (500), named symbol not found)";
+        assert!(error.to_string().ends_with(expected), "{error}");
+        let functions = Code::Functions(Vec::new(), Box::new(()));
+        let error = device.load("stencil 'lap'", functions, &[]).unwrap_err();
+        assert!(error.to_string().ends_with("a GPU takes PTX, not functions of the host"), "{error}");
+        assert!(device.load("stencil 'lap'", Code::Image(b"zero\0s"), &[]).is_err());
     }
 
     fn host_memory_is_refused() {
@@ -301,6 +344,29 @@ fn a_fault_of_the_device_is_told_as_what_it_is() {
             );
             assert!(device.create_event().is_err());
             assert!(device.allocate(8, 1, Contents::Zeroed).is_err());
+        },
+    );
+}
+
+#[test]
+fn a_fault_of_a_kernel_names_those_launched_last() {
+    run(
+        "a_fault_of_a_kernel_names_those_launched_last",
+        &DOUBLE,
+        &[("DOUBLE_FAULT", "3")],
+        || {
+            let device = accelerator(0).unwrap();
+            let block = kernels::elements(device.as_ref(), 10, 1);
+            let names = ["stencil 'lap'", "stencil 'hdiff'"];
+            let modules = names.map(|name| kernels::load(device.as_ref(), name));
+            for module in &modules {
+                let added = kernels::Added::new(block.as_ref(), 10, 1);
+                // SAFETY: the block stays, and is that long.
+                unsafe { added.put(module.as_ref(), Stream::DEFAULT) }.unwrap();
+            }
+            let error = device.synchronize(Stream::DEFAULT).unwrap_err().to_string();
+            let end = "; launched last: 'add' of stencil 'lap', 'add' of stencil 'hdiff'";
+            assert!(error.contains("(700)") && error.ends_with(end), "{error}");
         },
     );
 }

@@ -1,5 +1,6 @@
 //! What a real GPU does. Not run where there is none: `cargo test --test gpu -- --ignored` on a machine that has one.
 
+mod kernels;
 mod promises;
 
 use std::sync::Arc;
@@ -28,6 +29,7 @@ fn the_promises_hold() {
             device.capacity()
         );
         promises::hold(device.as_ref());
+        kernels::hold(device.as_ref());
     }
 }
 

@@ -1,10 +1,11 @@
 //! What a simulated device promises: memory of its own, checked accesses, counted transfers.
 
+mod kernels;
 mod promises;
 
 use fieldstone_device::{
-    Accelerator, Capacity, Contents, Device, DeviceError, Memory, POISON, Simulated,
-    SimulatedOptions, Simulation, Stream, accelerator, owner,
+    Accelerator, Address, Capacity, Code, Contents, Device, DeviceError, Launch, Memory, Node,
+    POISON, Simulated, SimulatedOptions, Simulation, Stream, Symbol, accelerator, owner,
 };
 
 /// A device that leaves its work undone until somebody waits for it.
@@ -32,6 +33,108 @@ fn the_promises_hold() {
 fn the_promises_hold_for_an_asynchronous_one() {
     promises::hold(&asynchronous());
     promises::host_memory_is_refused(&asynchronous());
+}
+
+#[test]
+fn the_promises_of_kernels_hold() {
+    kernels::hold(&Simulated::new(0));
+    kernels::hold(&asynchronous());
+}
+
+#[test]
+fn kernels_wait_until_somebody_waits_for_them() {
+    let device = asynchronous();
+    let module = kernels::load(&device, "a test");
+    let block = kernels::elements(&device, 1, 1);
+    let result = device.allocate_pinned(8, 8, Contents::Zeroed).unwrap();
+    // SAFETY: both are that long and stay.
+    unsafe {
+        let added = kernels::Added::new(block.as_ref(), 1, 1);
+        added.put(module.as_ref(), Stream::DEFAULT).unwrap();
+        device
+            .download(block.pointer(), result.pointer(), 8, Stream::DEFAULT)
+            .unwrap();
+        assert_eq!(first(result.as_ref()), 0);
+        device.synchronize(Stream::DEFAULT).unwrap();
+        assert_eq!(first(result.as_ref()), 2);
+    }
+}
+
+#[test]
+fn a_kernel_that_would_leave_its_memory_is_named() {
+    let device = Simulated::new(0);
+    let module = kernels::load(&device, "stencil 'lap'");
+    let block = kernels::elements(&device, 10, 1);
+    let beyond = kernels::Added::new(block.as_ref(), 11, 1);
+    // SAFETY: what is no memory of the device is refused before it is accessed.
+    let error = unsafe { beyond.put(module.as_ref(), Stream::DEFAULT) }.unwrap_err();
+    let expected = "kernel 'add' of stencil 'lap': 88 bytes at address ";
+    assert!(error.to_string().starts_with(expected), "{error}");
+    let added = kernels::Added::new(block.as_ref(), 10, 1);
+    drop(block);
+    // SAFETY: as above.
+    let error = unsafe { added.put(module.as_ref(), Stream::DEFAULT) }.unwrap_err();
+    assert!(error.to_string().contains("they were freed"), "{error}");
+}
+
+#[test]
+fn a_graph_whose_memory_is_gone_is_refused_as_a_whole() {
+    let device = Simulated::new(0);
+    let module = kernels::load(&device, "stencil 'lap'");
+    let (kept, gone) = (
+        kernels::elements(&device, 10, 1),
+        kernels::elements(&device, 10, 1),
+    );
+    let added = [&kept, &gone].map(|block| kernels::Added::new(block.as_ref(), 10, 1));
+    let nodes = added.each_ref().map(|added| Node {
+        module: module.as_ref(),
+        launch: added.launch(),
+    });
+    // SAFETY: what is no memory of the device is refused before it is accessed.
+    let error = unsafe {
+        let graph = device.graph(&nodes).unwrap();
+        drop(gone);
+        graph.launch(Stream::DEFAULT).unwrap_err()
+    };
+    assert!(error.to_string().contains("they were freed"), "{error}");
+    assert_eq!(kernels::values(&device, kept.as_ref()), [1; 10]);
+}
+
+#[test]
+fn every_block_finds_shared_memory_poisoned() {
+    unsafe extern "C" fn look(words: *const u64, begin: i64, _end: i64, shared: *mut u8) {
+        // SAFETY: the first word is the address of a byte for each block; there are 8 bytes of shared memory.
+        unsafe {
+            let seen = std::ptr::with_exposed_provenance_mut::<u8>(words.read() as usize);
+            let found = std::slice::from_raw_parts_mut(shared, 8);
+            let poisoned = found.iter().all(|&byte| byte == POISON);
+            found.fill(7);
+            *seen.add(begin as usize) = u8::from(poisoned);
+        }
+    }
+    let device = Simulated::new(0);
+    let symbols = [Symbol {
+        name: "look",
+        shared_bytes: 8,
+    }];
+    let code = Code::Functions(vec![look], Box::new(()));
+    let module = device.load("a test", code, &symbols).unwrap();
+    let block = device.allocate(12, 8, Contents::Zeroed).unwrap();
+    let launch = Launch {
+        kernel: 0,
+        grid: [2, 3, 2],
+        block: [1, 1, 1],
+        shared_bytes: 8,
+        words: &[block.pointer().expose_provenance() as u64],
+        addresses: &[Address {
+            word: 0,
+            low: 0,
+            high: 12,
+        }],
+    };
+    // SAFETY: the block stays, and has a byte for each block of threads.
+    unsafe { module.launch(&launch, Stream::DEFAULT) }.unwrap();
+    assert_eq!(download(&device, block.pointer(), 12), Ok(vec![1; 12]));
 }
 
 fn download(device: &Simulated, source: *const u8, bytes: usize) -> Result<Vec<u8>, DeviceError> {

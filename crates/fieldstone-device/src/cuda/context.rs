@@ -1,10 +1,14 @@
 //! What a thread needs to call the driver for one device.
 
+use std::collections::VecDeque;
 use std::ffi::c_int;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::driver::{Driver, Failure, Handle};
 use crate::{DeviceError, DeviceId};
+
+/// So many kernels are told of where the driver reports an error of one that was not waited for.
+const TOLD: usize = 8;
 
 /// The primary context of a device: the one that all libraries of a process share.
 #[derive(Debug)]
@@ -15,6 +19,8 @@ pub(super) struct Context {
     device: c_int,
     /// Made when it is first needed, since it takes memory and time; never released, since memory may outlive everything.
     primary: OnceLock<Handle>,
+    /// The kernels that were launched last since nothing was left to be done.
+    launched: Mutex<VecDeque<Arc<str>>>,
 }
 
 impl Context {
@@ -24,7 +30,42 @@ impl Context {
             id,
             device,
             primary: OnceLock::new(),
+            launched: Mutex::default(),
         }
+    }
+
+    /// Notes that a kernel is launched.
+    pub(super) fn launched(&self, kernel: &Arc<str>) {
+        let mut launched = self.launched.lock().unwrap_or_else(PoisonError::into_inner);
+        if launched
+            .back()
+            .is_some_and(|last| Arc::ptr_eq(last, kernel))
+        {
+            return;
+        }
+        if launched.len() == TOLD {
+            launched.pop_front();
+        }
+        launched.push_back(Arc::clone(kernel));
+    }
+
+    /// Notes that all that was launched has gone well.
+    pub(super) fn all_done(&self) {
+        self.launched
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+    }
+
+    /// A failure as an error of this device.
+    pub(super) fn error(&self, failure: Failure) -> DeviceError {
+        failure.on(self.id).after(|| {
+            let launched = self.launched.lock().unwrap_or_else(PoisonError::into_inner);
+            launched
+                .iter()
+                .map(|kernel| String::from(&**kernel))
+                .collect()
+        })
     }
 
     pub(super) fn id(&self) -> DeviceId {
@@ -51,7 +92,7 @@ impl Context {
             self.driver
                 .primary_context_retain(&raw mut primary, self.device)
         }
-        .map_err(|failure| failure.on(self.id))?;
+        .map_err(|failure| self.error(failure))?;
         Ok(*self.primary.get_or_init(|| primary))
     }
 
@@ -75,7 +116,7 @@ impl Context {
         work: impl FnOnce(&Driver) -> Result<T, Failure>,
     ) -> Result<T, DeviceError> {
         self.tried_inside(work)?
-            .map_err(|failure| failure.on(self.id))
+            .map_err(|failure| self.error(failure))
     }
 
     /// As [`Self::inside`], for work whose failure means something.
@@ -85,7 +126,7 @@ impl Context {
     ) -> Result<Result<T, Failure>, DeviceError> {
         let primary = self.primary()?;
         // SAFETY: the context is never released.
-        unsafe { self.driver.context_push(primary) }.map_err(|failure| failure.on(self.id))?;
+        unsafe { self.driver.context_push(primary) }.map_err(|failure| self.error(failure))?;
         let _entered = Entered(self.driver);
         Ok(work(self.driver))
     }

@@ -30,14 +30,46 @@ pub(super) const NOT_READY: Code = 600;
 pub(super) mod attribute {
     use std::ffi::c_int;
 
+    pub(in super::super) const MAX_THREADS_PER_BLOCK: c_int = 1;
+    pub(in super::super) const SHARED_PER_BLOCK: c_int = 8;
+    pub(in super::super) const WARP_SIZE: c_int = 10;
     pub(in super::super) const MAX_PITCH: c_int = 11;
     pub(in super::super) const MULTIPROCESSOR_COUNT: c_int = 16;
+    pub(in super::super) const MAX_THREADS_PER_MULTIPROCESSOR: c_int = 39;
     pub(in super::super) const UNIFIED_ADDRESSING: c_int = 41;
     pub(in super::super) const COMPUTE_CAPABILITY_MAJOR: c_int = 75;
     pub(in super::super) const COMPUTE_CAPABILITY_MINOR: c_int = 76;
+    pub(in super::super) const SHARED_PER_MULTIPROCESSOR: c_int = 81;
+    pub(in super::super) const REGISTERS_PER_MULTIPROCESSOR: c_int = 82;
     pub(in super::super) const MANAGED_MEMORY: c_int = 83;
     pub(in super::super) const CONCURRENT_MANAGED_ACCESS: c_int = 89;
+    pub(in super::super) const SHARED_PER_BLOCK_OPTIN: c_int = 97;
 }
+
+/// Numbers of what the driver knows of a kernel.
+pub(super) mod function_attribute {
+    use std::ffi::c_int;
+
+    pub(in super::super) const MAX_THREADS: c_int = 0;
+    pub(in super::super) const SHARED_BYTES: c_int = 1;
+    pub(in super::super) const LOCAL_BYTES: c_int = 3;
+    pub(in super::super) const REGISTERS: c_int = 4;
+    pub(in super::super) const MAX_DYNAMIC_SHARED_BYTES: c_int = 8;
+}
+
+/// Numbers of options of the driver's compiler.
+pub(super) mod jit_option {
+    use std::ffi::c_uint;
+
+    pub(in super::super) const ERROR_LOG_BUFFER: c_uint = 5;
+    pub(in super::super) const ERROR_LOG_BUFFER_BYTES: c_uint = 6;
+}
+
+/// The kind of what is linked.
+pub(super) const INPUT_PTX: c_uint = 1;
+
+/// While a thread records a graph, other threads may do what they like.
+pub(super) const CAPTURE_OF_THREAD: c_uint = 1;
 
 /// Numbers of what the driver knows of an address.
 pub(super) mod pointer_attribute {
@@ -156,6 +188,7 @@ impl Failure {
             code: self.code,
             name: self.name,
             message: self.message,
+            kernels: Vec::new(),
         }
     }
 }
@@ -195,6 +228,7 @@ macro_rules! functions {
             $(
                 /// # Safety
                 /// As the driver documents it.
+                #[allow(clippy::too_many_arguments, reason = "as many as the driver's function has")]
                 pub(super) unsafe fn $method(&self, $($parameter: $type),*) -> Result<(), Failure> {
                     // SAFETY: as the caller says.
                     let code = unsafe { (self.functions.$method)($($parameter),*) };
@@ -251,6 +285,31 @@ functions! {
     event_query = cuEventQuery(event: Handle);
     event_synchronize = cuEventSynchronize(event: Handle);
     event_elapsed_time = cuEventElapsedTime(milliseconds: *mut f32, from: Handle, to: Handle);
+    driver_version = cuDriverGetVersion(version: *mut c_int);
+    link_create = cuLinkCreate_v2(count: c_uint, options: *mut c_uint, values: *mut *mut c_void, state: *mut Handle);
+    link_add = cuLinkAddData_v2(
+        state: Handle, kind: c_uint, data: *mut c_void, bytes: usize, name: *const c_char, count: c_uint,
+        options: *mut c_uint, values: *mut *mut c_void
+    );
+    link_complete = cuLinkComplete(state: Handle, code: *mut *mut c_void, bytes: *mut usize);
+    link_destroy = cuLinkDestroy(state: Handle);
+    module_load = cuModuleLoadDataEx(
+        module: *mut Handle, image: *const c_void, count: c_uint, options: *mut c_uint, values: *mut *mut c_void
+    );
+    module_unload = cuModuleUnload(module: Handle);
+    module_function = cuModuleGetFunction(function: *mut Handle, module: Handle, name: *const c_char);
+    function_attribute = cuFuncGetAttribute(value: *mut c_int, attribute: c_int, function: Handle);
+    set_function_attribute = cuFuncSetAttribute(function: Handle, attribute: c_int, value: c_int);
+    launch_kernel = cuLaunchKernel(
+        function: Handle, blocks_x: c_uint, blocks_y: c_uint, blocks_z: c_uint, threads_x: c_uint, threads_y: c_uint,
+        threads_z: c_uint, shared: c_uint, stream: Handle, parameters: *mut *mut c_void, extra: *mut *mut c_void
+    );
+    begin_capture = cuStreamBeginCapture_v2(stream: Handle, mode: c_uint);
+    end_capture = cuStreamEndCapture(stream: Handle, graph: *mut Handle);
+    graph_instantiate = cuGraphInstantiateWithFlags(executable: *mut Handle, graph: Handle, flags: u64);
+    graph_launch = cuGraphLaunch(executable: Handle, stream: Handle);
+    graph_destroy = cuGraphDestroy(graph: Handle);
+    graph_destroy_executable = cuGraphExecDestroy(executable: Handle);
 }
 
 /// A function that gives a text to an error number.

@@ -1,7 +1,7 @@
 //! NVIDIA GPUs, through the CUDA driver, which is loaded when a GPU is first looked for.
 //!
 //! [`driver`] is the table of the driver's functions, [`context`] what a thread needs to call them for one device. Streams and
-//! events are in [`queue`], memory is in [`memory`].
+//! events are in [`queue`], memory is in [`memory`], kernels are in [`module`].
 //!
 //! Every call enters the device's primary context, which other libraries of the process use as well, and leaves it again: what
 //! device a thread of theirs is set to does not change. Contexts are never released, and the driver is never unloaded, so that
@@ -10,6 +10,7 @@
 mod context;
 mod driver;
 mod memory;
+mod module;
 mod queue;
 #[cfg(test)]
 mod signatures;
@@ -19,9 +20,10 @@ use std::ffi::{CStr, c_char, c_int};
 use std::sync::Arc;
 
 use crate::accelerator::{Counters, Event, Queue};
+use crate::kernel::{Code, Graph, Module, Node, Symbol};
 use crate::{
-    Accelerator, Capacity, Contents, Device, DeviceError, DeviceId, Kind, Memory, Properties, Rows,
-    Stream, Transfers,
+    Accelerator, Capacity, Contents, Device, DeviceError, DeviceId, Kind, Limits, Memory,
+    Properties, Rows, Stream, Transfers,
 };
 use context::Context;
 use driver::{Driver, Failure, Handle, Memcpy2D, Side, attribute};
@@ -67,6 +69,13 @@ impl Driver {
         Ok(value)
     }
 
+    fn version(&self) -> Result<u32, Failure> {
+        let mut version = 0;
+        // SAFETY: the driver writes one number.
+        unsafe { self.driver_version(&raw mut version)? };
+        Ok(version.unsigned_abs())
+    }
+
     fn device_name(&self, device: c_int) -> Result<String, Failure> {
         let mut name = [0 as c_char; 256];
         // One byte stays zero whatever the driver does.
@@ -96,6 +105,16 @@ impl Cuda {
             unified_addressing: has(attribute::UNIFIED_ADDRESSING)?,
             managed_memory: has(attribute::MANAGED_MEMORY)?,
             concurrent_managed_access: has(attribute::CONCURRENT_MANAGED_ACCESS)?,
+            driver: Some(driver.version()?),
+            limits: Limits {
+                warp: number(attribute::WARP_SIZE)?,
+                threads_per_block: number(attribute::MAX_THREADS_PER_BLOCK)?,
+                threads_per_multiprocessor: number(attribute::MAX_THREADS_PER_MULTIPROCESSOR)?,
+                registers_per_multiprocessor: number(attribute::REGISTERS_PER_MULTIPROCESSOR)?,
+                shared_per_block: number(attribute::SHARED_PER_BLOCK)?,
+                shared_per_block_optin: number(attribute::SHARED_PER_BLOCK_OPTIN)?,
+                shared_per_multiprocessor: number(attribute::SHARED_PER_MULTIPROCESSOR)?,
+            },
         };
         let id = DeviceId {
             kind: Kind::Cuda,
@@ -353,6 +372,31 @@ impl Accelerator for Cuda {
         })
     }
 
+    fn assemble(&self, label: &str, ptx: &str) -> Result<Vec<u8>, DeviceError> {
+        module::assemble(&self.context, label, ptx)
+    }
+
+    fn load(
+        &self,
+        label: &str,
+        code: Code<'_>,
+        kernels: &[Symbol<'_>],
+    ) -> Result<Box<dyn Module>, DeviceError> {
+        match code {
+            Code::Image(code) => module::load(&self.context, label, code, kernels),
+            Code::Functions(..) => Err(DeviceError::NotCode {
+                label: label.to_owned(),
+                device: self.id(),
+                reason: format!("a GPU takes PTX, not {}", code.kind()),
+            }),
+        }
+    }
+
+    unsafe fn graph(&self, nodes: &[Node<'_>]) -> Result<Box<dyn Graph>, DeviceError> {
+        // SAFETY: as the caller says.
+        unsafe { module::graph(&self.context, nodes) }
+    }
+
     fn synchronize(&self, stream: Stream) -> Result<(), DeviceError> {
         // SAFETY: the number is that of a stream, as its type says.
         self.inside(|driver| unsafe { driver.stream_synchronize(handle(stream)) })
@@ -360,7 +404,9 @@ impl Accelerator for Cuda {
 
     fn synchronize_all(&self) -> Result<(), DeviceError> {
         // SAFETY: a context is current.
-        self.inside(|driver| unsafe { driver.context_synchronize() })
+        self.inside(|driver| unsafe { driver.context_synchronize() })?;
+        self.context.all_done();
+        Ok(())
     }
 
     fn create_stream(&self) -> Result<Box<dyn Queue>, DeviceError> {

@@ -93,7 +93,7 @@ impl Event for CudaEvent {
         match self.context.tried_inside(ask)? {
             Ok(()) => Ok(true),
             Err(failure) if failure.is_not_ready() => Ok(false),
-            Err(failure) => Err(failure.on(self.context.id())),
+            Err(failure) => Err(self.context.error(failure)),
         }
     }
 

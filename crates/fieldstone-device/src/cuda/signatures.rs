@@ -4,7 +4,9 @@ use std::ffi::c_int;
 
 use cudarc::driver::sys;
 
-use super::driver::{self, Handle, Memcpy2D, Side, attribute, pointer_attribute};
+use super::driver::{
+    self, Handle, Memcpy2D, Side, attribute, function_attribute, jit_option, pointer_attribute,
+};
 
 /// How the parameters of a function are passed.
 pub(super) type Passed = Vec<How>;
@@ -34,6 +36,9 @@ numbers!(
     usize,
     sys::CUdevice_attribute,
     sys::CUpointer_attribute,
+    sys::CUfunction_attribute,
+    sys::CUjitInputType,
+    sys::CUstreamCaptureMode,
     sys::CUresult
 );
 
@@ -68,12 +73,15 @@ functions_of!(A);
 functions_of!(A B);
 functions_of!(A B C);
 functions_of!(A B C D);
+functions_of!(A B C D E);
 functions_of!(A B C D E F);
+functions_of!(A B C D E F G H);
+functions_of!(A B C D E F G H I J K);
 
 #[test]
 fn the_functions_are_declared_as_in_the_header_of_the_driver() {
     let signatures = driver::signatures();
-    assert!(signatures.len() > 30);
+    assert!(signatures.len() > 45);
     for (name, ours, theirs) in signatures {
         assert_eq!(ours, theirs, "{name}");
     }
@@ -82,8 +90,10 @@ fn the_functions_are_declared_as_in_the_header_of_the_driver() {
 #[test]
 fn the_numbers_are_those_of_the_header_of_the_driver() {
     use sys::CUdevice_attribute_enum as device;
+    use sys::CUfunction_attribute_enum as function;
+    use sys::CUjit_option_enum as option;
     use sys::CUpointer_attribute_enum as pointer;
-    let numbers: [(c_int, c_int); 17] = [
+    let numbers: [(c_int, c_int); 33] = [
         (
             attribute::MULTIPROCESSOR_COUNT,
             device::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT as c_int,
@@ -151,6 +161,70 @@ fn the_numbers_are_those_of_the_header_of_the_driver() {
         (
             driver::NOT_READY,
             sys::CUresult::CUDA_ERROR_NOT_READY as c_int,
+        ),
+        (
+            attribute::WARP_SIZE,
+            device::CU_DEVICE_ATTRIBUTE_WARP_SIZE as c_int,
+        ),
+        (
+            attribute::MAX_THREADS_PER_BLOCK,
+            device::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK as c_int,
+        ),
+        (
+            attribute::MAX_THREADS_PER_MULTIPROCESSOR,
+            device::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR as c_int,
+        ),
+        (
+            attribute::SHARED_PER_BLOCK,
+            device::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK as c_int,
+        ),
+        (
+            attribute::SHARED_PER_BLOCK_OPTIN,
+            device::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN as c_int,
+        ),
+        (
+            attribute::SHARED_PER_MULTIPROCESSOR,
+            device::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR as c_int,
+        ),
+        (
+            attribute::REGISTERS_PER_MULTIPROCESSOR,
+            device::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR as c_int,
+        ),
+        (
+            function_attribute::MAX_THREADS,
+            function::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK as c_int,
+        ),
+        (
+            function_attribute::SHARED_BYTES,
+            function::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES as c_int,
+        ),
+        (
+            function_attribute::LOCAL_BYTES,
+            function::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES as c_int,
+        ),
+        (
+            function_attribute::REGISTERS,
+            function::CU_FUNC_ATTRIBUTE_NUM_REGS as c_int,
+        ),
+        (
+            function_attribute::MAX_DYNAMIC_SHARED_BYTES,
+            function::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as c_int,
+        ),
+        (
+            jit_option::ERROR_LOG_BUFFER as c_int,
+            option::CU_JIT_ERROR_LOG_BUFFER as c_int,
+        ),
+        (
+            jit_option::ERROR_LOG_BUFFER_BYTES as c_int,
+            option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES as c_int,
+        ),
+        (
+            driver::INPUT_PTX as c_int,
+            sys::CUjitInputType_enum::CU_JIT_INPUT_PTX as c_int,
+        ),
+        (
+            driver::CAPTURE_OF_THREAD as c_int,
+            sys::CUstreamCaptureMode_enum::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL as c_int,
         ),
     ];
     for (place, (ours, theirs)) in numbers.into_iter().enumerate() {

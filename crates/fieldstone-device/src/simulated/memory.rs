@@ -149,6 +149,7 @@ impl Drop for SimulatedMemory {
     fn drop(&mut self) {
         let (address, bytes) = (self.block.pointer().addr(), self.block.bytes());
         let mut state = self.device.state();
+        state.work.finish_kernels(&(address..address + bytes));
         state.blocks.remove(self.space, address, bytes);
         // The memory itself goes when this is over: nobody can reach it any more.
         state

@@ -9,6 +9,7 @@
 //! wait finds old data every time, not once in a while.
 
 mod event;
+mod kernel;
 mod memory;
 mod work;
 
@@ -16,11 +17,13 @@ use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::accelerator::{Counters, Event, Queue};
+use crate::kernel::{Code, Graph, Module, Node, Symbol};
 use crate::{
     Accelerator, Capacity, Contents, Device, DeviceError, DeviceId, HostMemory, Kind, Memory,
     Properties, Rows, Stream, Transfers, host,
 };
 use event::SimulatedEvent;
+use kernel::{LIMITS, SimulatedGraph, SimulatedModule};
 use memory::{Blocks, SimulatedMemory, Space, poisoned, unmarked};
 use work::{Source, Task, Work};
 
@@ -110,6 +113,16 @@ impl Simulated {
     }
 }
 
+impl Simulated {
+    fn takes_functions(&self, label: &str, given: &str) -> DeviceError {
+        DeviceError::NotCode {
+            label: label.to_owned(),
+            device: self.id(),
+            reason: format!("a simulated device takes functions of the host, not {given}"),
+        }
+    }
+}
+
 impl Shared {
     fn id(&self) -> DeviceId {
         DeviceId {
@@ -156,6 +169,20 @@ impl State {
                 device,
             }),
         }
+    }
+
+    /// The host's address of memory that a kernel reaches: the device's, and pinned memory of the host.
+    fn reached(
+        &self,
+        device: DeviceId,
+        address: usize,
+        bytes: usize,
+    ) -> Result<usize, DeviceError> {
+        if self.blocks.is_pinned(address, bytes) {
+            return Ok(address);
+        }
+        let pointer = std::ptr::without_provenance(address);
+        Ok(self.translated(device, pointer, bytes)?.addr())
     }
 }
 
@@ -346,6 +373,28 @@ impl Accelerator for Simulated {
         Ok(())
     }
 
+    fn assemble(&self, label: &str, _ptx: &str) -> Result<Vec<u8>, DeviceError> {
+        Err(self.takes_functions(label, "PTX"))
+    }
+
+    fn load(
+        &self,
+        label: &str,
+        code: Code<'_>,
+        kernels: &[Symbol<'_>],
+    ) -> Result<Box<dyn Module>, DeviceError> {
+        let kind = code.kind();
+        let Code::Functions(functions, keep) = code else {
+            return Err(self.takes_functions(label, kind));
+        };
+        let module = SimulatedModule::new(&self.shared, label, &functions, keep, kernels)?;
+        Ok(Box::new(module))
+    }
+
+    unsafe fn graph(&self, nodes: &[Node<'_>]) -> Result<Box<dyn Graph>, DeviceError> {
+        Ok(Box::new(SimulatedGraph::new(&self.shared, nodes)?))
+    }
+
     fn synchronize(&self, stream: Stream) -> Result<(), DeviceError> {
         self.shared.drain(&mut self.shared.state(), stream)
     }
@@ -408,6 +457,8 @@ impl Accelerator for Simulated {
             unified_addressing: true,
             managed_memory: true,
             concurrent_managed_access: true,
+            driver: None,
+            limits: LIMITS,
         }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::thread::{self, ThreadId};
 
 use super::event::Mark;
+use super::kernel::Blocks;
 use crate::{DeviceError, DeviceId, Rows, Stream};
 
 /// Handles of streams are multiples of this, which no default stream's number is.
@@ -24,6 +25,8 @@ pub(super) enum Task {
         value: u8,
         bytes: usize,
     },
+    /// Blocks of threads of a kernel.
+    Launch(Box<Blocks>),
     /// Tells an event that it has come so far.
     Record(Arc<Mark>),
     /// Nothing, but after the task of this number.
@@ -194,6 +197,11 @@ impl Work {
                 // SAFETY: the target is alive, otherwise the task would be lost.
                 unsafe { target.write_bytes(value, bytes) };
             }
+            Task::Launch(blocks) => {
+                if let Err(error) = blocks.run() {
+                    self.fault.get_or_insert(error);
+                }
+            }
             Task::Record(mark) => mark.reach(),
             Task::Wait(_) => {}
             Task::Lost(error) => {
@@ -205,6 +213,21 @@ impl Work {
     /// The first error of what was done since this was last asked.
     pub(super) fn report(&mut self) -> Result<(), DeviceError> {
         self.fault.take().map_or(Ok(()), Err)
+    }
+
+    /// Does what kernels are still to do with memory that is being freed: a driver waits for them.
+    pub(super) fn finish_kernels(&mut self, block: &Range<usize>) {
+        let reaches =
+            |item: &&Item| matches!(&item.task, Task::Launch(blocks) if blocks.reaches(block));
+        let numbers: Vec<u64> = self
+            .pending
+            .iter()
+            .filter(reaches)
+            .map(|item| item.number)
+            .collect();
+        for number in numbers {
+            self.run_task(number);
+        }
     }
 
     /// Takes memory away from the tasks that were to access it; whoever waits for them is told.
@@ -231,7 +254,7 @@ impl Work {
                 Task::Fill { target, bytes, .. } => block
                     .contains(&target.addr())
                     .then(|| (target.addr(), *bytes)),
-                Task::Record(_) | Task::Wait(_) | Task::Lost(_) => None,
+                Task::Launch(_) | Task::Record(_) | Task::Wait(_) | Task::Lost(_) => None,
             };
             if let Some((address, bytes)) = lost {
                 item.task = Task::Lost(DeviceError::Address {

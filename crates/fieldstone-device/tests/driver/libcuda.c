@@ -1,9 +1,11 @@
 /* A double of the CUDA driver, for tests: its functions do over host memory what the driver's documentation says.
  *
- * It is no GPU and runs no kernels. It is stricter than the driver where that shows mistakes:
+ * It is no GPU: of PTX it reads the names of kernels, and runs those that it knows by name, `add`. It is stricter than the driver
+ * where that shows mistakes:
  * - addresses of devices are those of pages that nobody may touch, so that the host faults on them;
  * - work with pinned or device memory is put off until somebody waits for it, so that whoever does not finds old data;
- * - what is freed twice, is left behind, or is used with no context ends the process with a message.
+ * - what is freed twice, is left behind, is gone before its work is done, or is used with no context ends the process with a
+ *   message.
  *
  * Environment variables make it fail:
  *   DOUBLE_DEVICES=n            how many devices there are (1)
@@ -34,6 +36,10 @@ typedef unsigned long long CUdeviceptr;
 typedef struct Context *CUcontext;
 typedef struct Stream *CUstream;
 typedef struct Event *CUevent;
+typedef struct Module *CUmodule;
+typedef struct Function *CUfunction;
+typedef struct Graph *CUgraph;
+typedef struct Link *CUlinkState;
 
 enum {
     SUCCESS = 0,
@@ -44,7 +50,9 @@ enum {
     NO_DEVICE = 100,
     INVALID_DEVICE = 101,
     INVALID_CONTEXT = 201,
+    INVALID_PTX = 218,
     INVALID_HANDLE = 400,
+    NOT_FOUND = 500,
     NOT_READY = 600,
     ILLEGAL_ADDRESS = 700,
     NOT_SUPPORTED = 801
@@ -62,6 +70,7 @@ struct Stream {
     struct Context *context;
     struct Stream *next;
     bool destroyed;
+    struct Graph *recorded; /* what takes its work while it is captured */
 };
 
 struct Event {
@@ -84,7 +93,35 @@ struct Block {
     struct Block *next;
 };
 
-enum Work { COPY, SET, RECORD, WAIT };
+struct Module {
+    struct Context *context;
+    char *text;
+    struct Function *functions;
+    struct Module *next;
+};
+
+enum { MOST_THREADS = 1024, SHARED = 48 << 10, SHARED_OPTIN = 227 << 10, WORDS = 3 };
+
+struct Function {
+    struct Module *module;
+    char *name;
+    unsigned most_shared;
+    struct Function *next;
+};
+
+/* Launches in order, as a graph and as what can be launched of it. */
+struct Graph {
+    struct Context *context;
+    struct Item *first;
+    struct Graph *next;
+};
+
+struct Link {
+    char *text;
+    size_t bytes;
+};
+
+enum Work { COPY, SET, RECORD, WAIT, LAUNCH };
 
 struct Item {
     unsigned long long number;
@@ -99,6 +136,9 @@ struct Item {
     unsigned char value;
     size_t bytes;
     struct Event *event;
+    struct Function *function;
+    unsigned long long threads; /* in all blocks */
+    unsigned long long words[WORDS];
     unsigned long long until;
     bool needed;
     struct Item *next;
@@ -111,6 +151,8 @@ static struct Context contexts[MOST_DEVICES];
 static struct Stream *streams;
 static struct Event *events;
 static struct Block *blocks;
+static struct Module *modules;
+static struct Graph *graphs;
 static struct Item *items;
 static unsigned long long numbers;
 static long allocations, done;
@@ -162,12 +204,15 @@ static void leave(int *entered) {
 /* What is left behind when the process ends. */
 __attribute__((destructor)) static void end(void) {
     if (process != getpid() || !getenv("DOUBLE_REPORT")) return;
-    int left[4] = {0};
+    int left[6] = {0};
     for (struct Block *block = blocks; block; block = block->next) left[0]++;
     for (struct Stream *stream = streams; stream; stream = stream->next) left[1] += !stream->destroyed;
     for (struct Event *event = events; event; event = event->next) left[2] += !event->destroyed;
     left[3] = depth;
-    printf("\nleft behind: %d blocks, %d streams, %d events, %d contexts\n", left[0], left[1], left[2], left[3]);
+    for (struct Module *module = modules; module; module = module->next) left[4]++;
+    for (struct Graph *graph = graphs; graph; graph = graph->next) left[5]++;
+    printf("\nleft behind: %d blocks, %d streams, %d events, %d contexts, %d modules, %d graphs\n", left[0], left[1],
+        left[2], left[3], left[4], left[5]);
 }
 
 /* ---- devices and contexts */
@@ -199,6 +244,8 @@ static const struct {
     {NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
     {NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
     {INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {INVALID_PTX, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
+    {NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready"},
     {ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
@@ -243,13 +290,20 @@ CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device) {
     ENTER
     if (!is_device(device)) return INVALID_DEVICE;
     switch (attribute) {
+    case 1: *value = MOST_THREADS; return SUCCESS; /* threads per block */
+    case 8: *value = SHARED; return SUCCESS;       /* shared memory per block */
+    case 10: *value = 32; return SUCCESS;          /* warp size */
     case 11: *value = (int)setting("DOUBLE_MAX_PITCH", 0x7fffffff); return SUCCESS;
     case 16: *value = 100 + device; return SUCCESS; /* multiprocessors */
+    case 39: *value = 2048; return SUCCESS;         /* threads per multiprocessor */
     case 41: *value = 1; return SUCCESS;            /* unified addressing */
     case 75: *value = 9; return SUCCESS;            /* compute capability */
     case 76: *value = device; return SUCCESS;
+    case 81: *value = 228 << 10; return SUCCESS; /* shared memory per multiprocessor */
+    case 82: *value = 65536; return SUCCESS;     /* registers per multiprocessor */
     case 83: *value = !setting("DOUBLE_NO_MANAGED", 0); return SUCCESS;
     case 89: *value = 1; return SUCCESS; /* concurrent managed access */
+    case 97: *value = SHARED_OPTIN; return SUCCESS;
     default: return INVALID_VALUE;
     }
 }
@@ -427,6 +481,19 @@ static bool waits_for(const struct Item *later, const struct Item *earlier) {
     return same_queue(later, earlier) || is_default(later) || is_default(earlier);
 }
 
+static char *of_device(CUdeviceptr address, size_t bytes);
+
+/* The one kernel there is: each thread adds a number to an element, if there are as many. */
+static void add(struct Item *item) {
+    unsigned long long count = item->words[1] < item->threads ? item->words[1] : item->threads;
+    unsigned long long *elements = (unsigned long long *)of_device(item->words[0], count * sizeof *elements);
+    if (!elements) {
+        item->context->broken = ILLEGAL_ADDRESS;
+        return;
+    }
+    for (unsigned long long place = 0; place < count; place++) elements[place] += item->words[2];
+}
+
 static void perform(struct Item *item) {
     if (++done == setting("DOUBLE_FAULT", 0)) item->context->broken = ILLEGAL_ADDRESS;
     if (item->context->broken) return;
@@ -435,6 +502,7 @@ static void perform(struct Item *item) {
     case SET: memset(item->target, item->value, item->bytes); break;
     case RECORD: item->event->time = now(); break;
     case WAIT: break;
+    case LAUNCH: add(item); break;
     }
 }
 
@@ -497,7 +565,9 @@ static CUresult put(struct Context *context, CUstream stream, struct Item item, 
     *kept = item;
     kept->number = ++numbers;
     kept->next = NULL;
-    struct Item **link = &items;
+    struct Graph *recorded = item.stream ? item.stream->recorded : NULL;
+    if (recorded && item.work != LAUNCH) misused("work that is no kernel is captured");
+    struct Item **link = recorded ? &recorded->first : &items;
     while (*link) link = &(*link)->next;
     *link = kept;
     if (number) *number = kept->number;
@@ -727,4 +797,238 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to) {
     if (is_pending(from->work) || is_pending(to->work)) return NOT_READY;
     *milliseconds = (float)(to->time - from->time);
     return SUCCESS;
+}
+
+/* ---- kernels */
+
+/* What machine code begins with here. */
+#define MACHINE_CODE "\x7f" "ELF double\n"
+
+/* Compiles: what is no PTX, or says so itself, is told of. */
+static CUresult compile(const char *text, unsigned count, int *options, void **values) {
+    const char *wrong = strstr(text, "mistake");
+    if (strstr(text, ".version") && !wrong) return SUCCESS;
+    char *log = NULL;
+    size_t bytes = 0;
+    for (unsigned option = 0; option < count; option++) {
+        if (options[option] == 5) log = values[option];
+        if (options[option] == 6) bytes = (size_t)(uintptr_t)values[option];
+    }
+    if (log) snprintf(log, bytes, "ptxas application ptx input, line 1; fatal : %s", wrong ? wrong : "no .version");
+    return INVALID_PTX;
+}
+
+static struct {
+    unsigned count;
+    int *options;
+    void **values;
+} linked;
+
+CUresult cuLinkCreate_v2(unsigned count, int *options, void **values, CUlinkState *state) {
+    ENTER_CONTEXT
+    linked.count = count, linked.options = options, linked.values = values;
+    *state = calloc(1, sizeof **state);
+    return SUCCESS;
+}
+
+CUresult cuLinkAddData_v2(CUlinkState state, int kind, void *data, size_t bytes, const char *name, unsigned count,
+    int *options, void **values) {
+    ENTER_CONTEXT
+    if (kind != 1 || count || options || values || !name) misused("cuLinkAddData of something else than PTX");
+    if (bytes == 0 || ((char *)data)[bytes - 1]) misused("PTX without an end");
+    CUresult code = compile(data, linked.count, linked.options, linked.values);
+    if (code) return code;
+    state->bytes = strlen(MACHINE_CODE) + bytes;
+    state->text = malloc(state->bytes);
+    memcpy(state->text, MACHINE_CODE, strlen(MACHINE_CODE));
+    memcpy(state->text + strlen(MACHINE_CODE), data, bytes);
+    return SUCCESS;
+}
+
+CUresult cuLinkComplete(CUlinkState state, void **code, size_t *bytes) {
+    ENTER_CONTEXT
+    *code = state->text;
+    *bytes = state->bytes;
+    return SUCCESS;
+}
+
+CUresult cuLinkDestroy(CUlinkState state) {
+    ENTER_CONTEXT
+    /* Whoever uses the code after this finds nothing. */
+    if (state->text) memset(state->text, 0, state->bytes);
+    free(state->text);
+    free(state);
+    return SUCCESS;
+}
+
+CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count, int *options, void **values) {
+    ENTER_CONTEXT
+    const char *text = image;
+    if (strncmp(text, MACHINE_CODE, strlen(MACHINE_CODE)) == 0) text += strlen(MACHINE_CODE);
+    CUresult code = compile(text, count, options, values);
+    if (code) return code;
+    struct Module *made = calloc(1, sizeof *made);
+    made->context = context;
+    made->text = strdup(text);
+    made->next = modules;
+    modules = made;
+    *module = made;
+    return SUCCESS;
+}
+
+static bool is_module(CUmodule module) {
+    for (struct Module *known = modules; known; known = known->next)
+        if (known == module) return true;
+    misused("module %p is none", (void *)module);
+    return false;
+}
+
+CUresult cuModuleUnload(CUmodule module) {
+    ENTER_CONTEXT
+    is_module(module);
+    if (module->context != context) misused("a module is unloaded in another context");
+    for (struct Item *item = items; item; item = item->next)
+        if (item->function && item->function->module == module) misused("a module is unloaded before its work is done");
+    struct Module **link = &modules;
+    while (*link != module) link = &(*link)->next;
+    *link = module->next;
+    while (module->functions) {
+        struct Function *function = module->functions;
+        module->functions = function->next;
+        free(function->name);
+        free(function);
+    }
+    free(module->text);
+    free(module);
+    return SUCCESS;
+}
+
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
+    ENTER_CONTEXT
+    is_module(module);
+    char wanted[256];
+    snprintf(wanted, sizeof wanted, ".entry %s(", name);
+    if (!strstr(module->text, wanted)) return NOT_FOUND;
+    struct Function *made = calloc(1, sizeof *made);
+    made->module = module;
+    made->name = strdup(name);
+    made->most_shared = SHARED;
+    made->next = module->functions;
+    module->functions = made;
+    *function = made;
+    return SUCCESS;
+}
+
+CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction function) {
+    ENTER_CONTEXT
+    is_module(function->module);
+    switch (attribute) {
+    case 0: *value = MOST_THREADS; return SUCCESS;
+    case 1: case 3: *value = 0; return SUCCESS;
+    case 4: *value = 16; return SUCCESS; /* registers */
+    default: return INVALID_VALUE;
+    }
+}
+
+CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
+    ENTER_CONTEXT
+    is_module(function->module);
+    if (attribute != 8 || value < 0 || value > SHARED_OPTIN) return INVALID_VALUE;
+    function->most_shared = (unsigned)value > SHARED ? (unsigned)value : SHARED;
+    return SUCCESS;
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z, unsigned along_x, unsigned along_y,
+    unsigned along_z, unsigned shared, CUstream stream, void **parameters, void **extra) {
+    ENTER_CONTEXT
+    is_module(function->module);
+    if (function->module->context != context) misused("a kernel is launched in another context");
+    if (extra || !parameters) misused("cuLaunchKernel without parameters");
+    unsigned long long threads = (unsigned long long)along_x * along_y * along_z;
+    if (!x || !y || !z || y > 65535 || z > 65535 || !threads || threads > MOST_THREADS || along_z > 64
+        || shared > function->most_shared)
+        return INVALID_VALUE;
+    if (strcmp(function->name, "add")) misused("kernel '%s' is not known here", function->name);
+    struct Item item = {.work = LAUNCH, .function = function, .threads = threads * x * y * z};
+    memcpy(item.words, parameters[0], sizeof item.words);
+    return put(context, stream, item, NULL);
+}
+
+CUresult cuStreamBeginCapture_v2(CUstream stream, int mode) {
+    ENTER_CONTEXT
+    struct Item queue;
+    CUresult code = queue_of(context, stream, &queue);
+    if (code || !queue.stream || mode != 1) return INVALID_VALUE;
+    struct Graph *made = calloc(1, sizeof *made);
+    made->context = context;
+    made->next = graphs;
+    graphs = made;
+    stream->recorded = made;
+    return SUCCESS;
+}
+
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
+    ENTER_CONTEXT
+    struct Item queue;
+    CUresult code = queue_of(context, stream, &queue);
+    if (code || !stream->recorded) return INVALID_VALUE;
+    *graph = stream->recorded;
+    stream->recorded = NULL;
+    return SUCCESS;
+}
+
+CUresult cuGraphInstantiateWithFlags(CUgraph *executable, CUgraph graph, unsigned long long flags) {
+    ENTER_CONTEXT
+    if (flags) misused("cuGraphInstantiateWithFlags with flags %llu", flags);
+    struct Graph *made = calloc(1, sizeof *made);
+    made->context = graph->context;
+    made->next = graphs;
+    graphs = made;
+    struct Item **link = &made->first;
+    for (struct Item *item = graph->first; item; item = item->next) {
+        *link = malloc(sizeof **link);
+        **link = *item;
+        link = &(*link)->next;
+    }
+    *executable = made;
+    return SUCCESS;
+}
+
+CUresult cuGraphLaunch(CUgraph executable, CUstream stream) {
+    ENTER_CONTEXT
+    if (executable->context != context) misused("a graph is launched in another context");
+    for (struct Item *item = executable->first; item; item = item->next) {
+        is_module(item->function->module);
+        struct Item again = {.work = LAUNCH, .function = item->function, .threads = item->threads};
+        memcpy(again.words, item->words, sizeof again.words);
+        CUresult code = put(context, stream, again, NULL);
+        if (code) return code;
+    }
+    return SUCCESS;
+}
+
+static CUresult forget(CUgraph graph) {
+    struct Graph **link = &graphs;
+    while (*link && *link != graph) link = &(*link)->next;
+    if (!*link) misused("graph %p is none", (void *)graph);
+    *link = graph->next;
+    while (graph->first) {
+        struct Item *item = graph->first;
+        graph->first = item->next;
+        free(item);
+    }
+    free(graph);
+    return SUCCESS;
+}
+
+CUresult cuGraphDestroy(CUgraph graph) {
+    ENTER_CONTEXT
+    (void)context;
+    return forget(graph);
+}
+
+CUresult cuGraphExecDestroy(CUgraph executable) {
+    ENTER_CONTEXT
+    (void)context;
+    return forget(executable);
 }

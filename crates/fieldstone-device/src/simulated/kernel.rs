@@ -1,0 +1,327 @@
+//! Kernels of a simulated device: functions of the host, whose blocks of threads are shared among its cores.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::fmt::{self, Debug};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::memory::POISON;
+use super::work::Task;
+use super::{Shared, State};
+use crate::kernel::{Address, BlockFunction, Graph, Launch, Module, Node, Resources, Symbol};
+use crate::{Contents, DeviceError, DeviceId, HostMemory, Limits, Pool, Stream};
+
+/// Shared memory begins at a multiple of this.
+const ALIGNMENT: usize = 256;
+
+/// As small as those of the GPUs that there are.
+pub(super) const LIMITS: Limits = Limits {
+    warp: 32,
+    threads_per_block: 1024,
+    threads_per_multiprocessor: 1024,
+    registers_per_multiprocessor: 65536,
+    shared_per_block: 48 << 10,
+    shared_per_block_optin: 64 << 10,
+    shared_per_multiprocessor: 64 << 10,
+};
+
+/// The most blocks along each axis of a grid, as for a GPU.
+const LARGEST_GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
+
+thread_local! {
+    /// Shared memory of the block that a thread is at, as large as any needed so far.
+    static SHARED: RefCell<Option<HostMemory>> = const { RefCell::new(None) };
+}
+
+/// Code of several kernels.
+pub(super) struct SimulatedModule {
+    device: Arc<Shared>,
+    code: Arc<Loaded>,
+}
+
+/// The functions of a module, which work that is not done keeps in memory.
+struct Loaded {
+    label: String,
+    kernels: Vec<(String, u32, BlockFunction)>,
+    _keep: Box<dyn Any + Send + Sync>,
+}
+
+impl SimulatedModule {
+    pub(super) fn new(
+        device: &Arc<Shared>,
+        label: &str,
+        functions: &[BlockFunction],
+        keep: Box<dyn Any + Send + Sync>,
+        symbols: &[Symbol<'_>],
+    ) -> Result<Self, DeviceError> {
+        let not = |reason| DeviceError::NotCode {
+            label: label.to_owned(),
+            device: device.id(),
+            reason,
+        };
+        if functions.len() != symbols.len() {
+            return Err(not(format!(
+                "it has {} functions for {} kernels",
+                functions.len(),
+                symbols.len()
+            )));
+        }
+        let most = LIMITS.shared_per_block_optin;
+        if let Some(symbol) = symbols.iter().find(|symbol| symbol.shared_bytes > most) {
+            return Err(not(format!(
+                "kernel '{}' cannot have {} bytes of shared memory, a block has {most} at most",
+                symbol.name, symbol.shared_bytes
+            )));
+        }
+        let both = symbols.iter().zip(functions);
+        let kernels =
+            both.map(|(symbol, function)| (symbol.name.to_owned(), symbol.shared_bytes, *function));
+        Ok(Self {
+            device: Arc::clone(device),
+            code: Arc::new(Loaded {
+                label: label.to_owned(),
+                kernels: kernels.collect(),
+                _keep: keep,
+            }),
+        })
+    }
+}
+
+impl Debug for SimulatedModule {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_tuple("SimulatedModule")
+            .field(&self.code.label)
+            .finish()
+    }
+}
+
+impl Module for SimulatedModule {
+    fn device(&self) -> DeviceId {
+        self.device.id()
+    }
+
+    fn resources(&self, _kernel: usize) -> Result<Option<Resources>, DeviceError> {
+        Ok(None)
+    }
+
+    unsafe fn launch(&self, launch: &Launch<'_>, stream: Stream) -> Result<(), DeviceError> {
+        let order = Order::new(&self.code, launch)?;
+        order.submit(&self.device, stream)
+    }
+}
+
+/// A launch, with its words as they were given.
+pub(super) struct Order {
+    code: Arc<Loaded>,
+    kernel: usize,
+    blocks: u64,
+    shared_bytes: usize,
+    words: Vec<u64>,
+    addresses: Vec<Address>,
+}
+
+impl Order {
+    fn new(code: &Arc<Loaded>, launch: &Launch<'_>) -> Result<Self, DeviceError> {
+        let (name, shared_bytes, _) = &code.kernels[launch.kernel];
+        let threads: u64 = launch.block.iter().map(|&count| u64::from(count)).product();
+        let problem = if !(1..=u64::from(LIMITS.threads_per_block)).contains(&threads) {
+            format!(
+                "a block of {threads} threads, and there are 1 to {}",
+                LIMITS.threads_per_block
+            )
+        } else if let Some(axis) = (0..3).find(|&axis| launch.grid[axis] > LARGEST_GRID[axis]) {
+            format!(
+                "{} blocks along axis {axis} of the grid, and there are {} at most",
+                launch.grid[axis], LARGEST_GRID[axis]
+            )
+        } else if launch.shared_bytes > LIMITS.shared_per_block.max(*shared_bytes) {
+            format!(
+                "{} bytes of shared memory, and it was loaded for {shared_bytes}",
+                launch.shared_bytes
+            )
+        } else {
+            return Ok(Self {
+                code: Arc::clone(code),
+                kernel: launch.kernel,
+                blocks: launch.blocks(),
+                shared_bytes: launch.shared_bytes as usize,
+                words: launch.words.to_vec(),
+                addresses: launch.addresses.to_vec(),
+            });
+        };
+        Err(DeviceError::Launch {
+            kernel: name.clone(),
+            label: code.label.clone(),
+            reason: format!("it asks for {problem}"),
+        })
+    }
+
+    fn submit(self, device: &Shared, stream: Stream) -> Result<(), DeviceError> {
+        if self.blocks == 0 {
+            return Ok(());
+        }
+        let mut state = device.state();
+        let blocks = self.translated(&state, device.id())?;
+        device.submit(&mut state, stream, Task::Launch(Box::new(blocks)))?;
+        Ok(())
+    }
+
+    /// The launch with addresses of the host, if they are those of memory that the device reaches.
+    fn translated(&self, state: &State, device: DeviceId) -> Result<Blocks, DeviceError> {
+        let mut words = self.words.clone();
+        let mut memory = Vec::with_capacity(self.addresses.len());
+        for &Address { word, low, high } in &self.addresses {
+            if words[word] == 0 {
+                continue;
+            }
+            let first = (words[word] as usize).wrapping_add_signed(low);
+            let bytes = high.wrapping_sub(low).max(0) as usize;
+            let start = state
+                .reached(device, first, bytes)
+                .map_err(|error| self.failed(error))?;
+            words[word] = start.wrapping_add_signed(low.wrapping_neg()) as u64;
+            memory.push(start..start + bytes);
+        }
+        Ok(Blocks {
+            code: Arc::clone(&self.code),
+            kernel: self.kernel,
+            count: self.blocks,
+            shared_bytes: self.shared_bytes,
+            words,
+            memory,
+        })
+    }
+
+    fn failed(&self, error: DeviceError) -> DeviceError {
+        DeviceError::Kernel {
+            kernel: self.code.kernels[self.kernel].0.clone(),
+            label: self.code.label.clone(),
+            error: Box::new(error),
+        }
+    }
+}
+
+/// The blocks of a launch, to be done.
+pub(super) struct Blocks {
+    code: Arc<Loaded>,
+    kernel: usize,
+    count: u64,
+    shared_bytes: usize,
+    words: Vec<u64>,
+    /// The addresses of what it may access.
+    memory: Vec<Range<usize>>,
+}
+
+impl Debug for Blocks {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kernel = &self.code.kernels[self.kernel].0;
+        formatter.debug_tuple("Blocks").field(kernel).finish()
+    }
+}
+
+impl Blocks {
+    /// Whether it may access any of this memory.
+    pub(super) fn reaches(&self, block: &Range<usize>) -> bool {
+        let meet = |range: &Range<usize>| range.start < block.end && block.start < range.end;
+        self.memory.iter().any(meet)
+    }
+
+    /// Does all blocks, each with shared memory that holds nothing yet.
+    pub(super) fn run(&self) -> Result<(), DeviceError> {
+        let function = self.code.kernels[self.kernel].2;
+        let problem = Mutex::new(None);
+        let some = |_, begin: usize, end: usize| {
+            let done = with_shared(self.shared_bytes, |shared| {
+                for block in begin as i64..end as i64 {
+                    // SAFETY: there are so many bytes, for this thread alone.
+                    unsafe { shared.write_bytes(POISON, self.shared_bytes) };
+                    // SAFETY: who launched it promised that the kernel takes these words, whose addresses are of memory that
+                    // is there; that blocks do not disturb each other is promised as well.
+                    unsafe { function(self.words.as_ptr(), block, block + 1, shared) };
+                }
+            });
+            if let Err(error) = done {
+                *problem.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            }
+        };
+        let pool = Pool::global();
+        pool.run_balanced(self.count as usize, pool.threads(), 1, &some);
+        let problem = problem.into_inner().unwrap_or_else(PoisonError::into_inner);
+        problem.map_or(Ok(()), Err)
+    }
+}
+
+/// Calls `body` with so many bytes for the calling thread.
+fn with_shared(bytes: usize, body: impl FnOnce(*mut u8)) -> Result<(), DeviceError> {
+    SHARED.with_borrow_mut(|shared| {
+        if shared.as_ref().is_none_or(|memory| memory.bytes() < bytes) {
+            *shared = Some(HostMemory::new(
+                bytes.max(ALIGNMENT),
+                ALIGNMENT,
+                Contents::Uninitialised,
+            )?);
+        }
+        body(
+            shared
+                .as_ref()
+                .map_or(std::ptr::null_mut(), HostMemory::pointer),
+        );
+        Ok(())
+    })
+}
+
+/// Launches that are repeated.
+pub(super) struct SimulatedGraph {
+    device: Arc<Shared>,
+    orders: Vec<Order>,
+}
+
+impl SimulatedGraph {
+    pub(super) fn new(device: &Arc<Shared>, nodes: &[Node<'_>]) -> Result<Self, DeviceError> {
+        let order = |node: &Node<'_>| {
+            let any: &dyn Any = node.module;
+            let module = any
+                .downcast_ref::<SimulatedModule>()
+                .filter(|module| Arc::ptr_eq(&module.device, device));
+            match module {
+                Some(module) => Order::new(&module.code, &node.launch),
+                None => Err(DeviceError::Peers {
+                    source_device: node.module.device(),
+                    target_device: device.id(),
+                }),
+            }
+        };
+        Ok(Self {
+            device: Arc::clone(device),
+            orders: nodes.iter().map(order).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl Debug for SimulatedGraph {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_tuple("SimulatedGraph")
+            .field(&self.orders.len())
+            .finish()
+    }
+}
+
+impl Graph for SimulatedGraph {
+    unsafe fn launch(&self, stream: Stream) -> Result<(), DeviceError> {
+        let mut state = self.device.state();
+        let device = self.device.id();
+        // All of it or nothing.
+        let orders = self.orders.iter().filter(|order| order.blocks > 0);
+        let blocks = orders
+            .map(|order| order.translated(&state, device))
+            .collect::<Result<Vec<_>, _>>()?;
+        for blocks in blocks {
+            self.device
+                .submit(&mut state, stream, Task::Launch(Box::new(blocks)))?;
+        }
+        Ok(())
+    }
+}
