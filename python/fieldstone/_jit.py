@@ -6,6 +6,7 @@ Called by the extension module.
 from __future__ import annotations
 
 import ctypes
+import functools
 import itertools
 import os
 import threading
@@ -92,8 +93,7 @@ def _optimise(module: Any, machine: Any) -> None:
         _at_once("LLVMPY_RunNewFunctionPassManager")(passes, function, builder)
 
 
-def _emitted(text: str, as_object: bool) -> bytes:
-    machine = _target_machine()
+def _emitted(text: str, machine: Any, as_object: bool) -> bytes:
     with _optimised(text, machine) as module, llvm.ffi.OutputString() as problem:
         buffer = _at_once("LLVMPY_TargetMachineEmitToMemory")(machine, module, int(as_object), problem)
         if not buffer:
@@ -113,12 +113,31 @@ def compile(text: str) -> bytes:
     RuntimeError
         If the text is not LLVM IR.
     """
-    return _emitted(text, as_object=True)
+    return _emitted(text, _target_machine(), as_object=True)
 
 
 def assembly(text: str) -> str:
     """Return the assembly that `compile` makes of a module."""
-    return _emitted(text, as_object=False).decode()
+    return _emitted(text, _target_machine(), as_object=False).decode()
+
+
+@functools.cache
+def _initialize_accelerators() -> None:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+
+def compile_for(text: str, triple: str, cpu: str, features: str) -> bytes:
+    """Compile a module for an accelerator: to PTX, which is text, for one of NVIDIA, to an object file for one of AMD.
+
+    Raises
+    ------
+    RuntimeError
+        If the text is not LLVM IR, or LLVM does not know the accelerator.
+    """
+    _initialize_accelerators()
+    machine = llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic")
+    return _emitted(text, machine, as_object=not triple.startswith("nvptx"))
 
 
 def load(code: bytes, names: list[str], symbols: Iterable[tuple[str, int]]) -> tuple[list[int], object]:

@@ -24,6 +24,12 @@ pub trait Jit: Send + Sync {
     /// As [`Jit::compile`].
     fn assembly(&self, module: &str) -> Result<String, JitError>;
 
+    /// Compiles a module for an accelerator: to PTX for one of NVIDIA, to an object file for one of AMD.
+    ///
+    /// # Errors
+    /// As [`Jit::compile`], or if LLVM does not know the accelerator.
+    fn compile_for(&self, accelerator: &Target, module: &str) -> Result<Vec<u8>, JitError>;
+
     /// Loads an object file that [`Jit::compile`] made, with the functions of [`symbols`] bound.
     ///
     /// # Errors

@@ -11,6 +11,7 @@
 //! | [`cost`] | roughly how long a kernel takes, and how many threads are worth it |
 //! | [`plan`] | how arrays of a layout are computed with, up to LLVM IR |
 //! | [`jit`], [`loader`], [`cache`], [`native`] | from LLVM IR to machine code, kept on disk, run on all threads |
+//! | [`gpu`] | the same for blocks of threads |
 //! | [`stack`] | stack for work that recurses into expressions |
 //! | [`math`], [`power`], [`transcendental`] | the rules of arithmetic and the functions of the language |
 //! | [`interpreter`] | the `debug` backend: step by step, with checks |
@@ -22,6 +23,7 @@ pub mod choices;
 pub mod cost;
 pub mod domain;
 pub mod error;
+pub mod gpu;
 pub mod interpreter;
 pub mod jit;
 pub mod llvm;

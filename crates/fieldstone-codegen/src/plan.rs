@@ -14,7 +14,7 @@ use crate::native::{ArrayShape, extended};
 use crate::tile::{Scratch, Tiles};
 
 /// The axis along which most fields are contiguous, of those with the most axes: a plane has little to say beside volumes.
-fn contiguous(program: &Program, layout: &Layout) -> Axis {
+pub(crate) fn contiguous(program: &Program, layout: &Layout) -> Axis {
     let axes = |field: &Field| field.axes.len();
     let fields = &program.stencil.fields;
     let most = fields.iter().map(axes).max().unwrap_or(0);

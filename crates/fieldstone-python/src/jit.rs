@@ -127,6 +127,21 @@ impl Jit for Llvmlite {
             .map_err(failed("print the assembly of a stencil"))
     }
 
+    fn compile_for(&self, accelerator: &Target, text: &str) -> Result<Vec<u8>, JitError> {
+        let Target {
+            triple,
+            cpu,
+            features,
+        } = accelerator;
+        Python::attach(|py| {
+            let arguments = (text, triple, cpu, features);
+            module(py)?
+                .call_method1("compile_for", arguments)?
+                .extract()
+        })
+        .map_err(failed("compile a stencil for an accelerator"))
+    }
+
     fn load(&self, object: &[u8], names: &[&str]) -> Result<Library, JitError> {
         if let Ok(library) = loader::load(object, names) {
             return Ok(library);

@@ -31,6 +31,10 @@ impl Body<'_, '_> {
             }
             Spacing::Strided(stride) => Place::Each(self.addresses(&row.pointer, stride, ahead)),
             Spacing::Uniform => Place::One(row.pointer, Spacing::Uniform),
+            Spacing::Point(stride) => {
+                let address = self.neighbour(&row.pointer, stride, ahead);
+                Place::One(address, Spacing::Uniform)
+            }
             Spacing::Register => unreachable!("what is not taken apart is an array"),
         }
     }

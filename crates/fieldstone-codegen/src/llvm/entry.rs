@@ -12,6 +12,7 @@ use fieldstone_stencil::{Axis, DType};
 use crate::tile::Scratch;
 
 use super::abi::Words;
+use super::blocks::Block;
 use super::builder::Builder;
 use super::kernel::Loops;
 use super::{Failure, Layout, Target, contiguous_along, types};
@@ -23,6 +24,8 @@ pub(super) struct Context<'a> {
     pub layout: &'a Layout,
     pub target: &'a Target,
     pub scratch: &'a Scratch,
+    /// How a block of threads computes its points; `None` in kernels for threads of the host's processor.
+    pub block: Option<&'a Block<'a>>,
     /// Where the call may fail, in all kernels so far.
     pub failures: &'a RefCell<Vec<Failure>>,
 }
@@ -129,7 +132,7 @@ pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) ->
             let array = Array {
                 first: end(b, Words::FIRST_ELEMENT),
                 last: end(b, Words::LAST_ELEMENT),
-                pointer: b.value(format_args!("inttoptr i64 {address} to ptr")),
+                pointer: pointer(context, b, &address),
                 strides: three(b, first + 1),
                 data: (strides..strides + data).map(|n| word(b, n)).collect(),
             };
@@ -138,7 +141,7 @@ pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) ->
     }
     if may_fail {
         let address = word(b, Words::FAILURE);
-        entry.outside = b.value(format_args!("inttoptr i64 {address} to ptr"));
+        entry.outside = pointer(context, b, &address);
     }
     for target in afar {
         let levels = match target {
@@ -157,6 +160,17 @@ pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) ->
         });
     }
     entry
+}
+
+/// A pointer to global memory, which accelerators have an address space for.
+fn pointer(context: &Context<'_>, b: &mut Builder, address: &str) -> String {
+    if !context.target.is_accelerator() {
+        return b.value(format_args!("inttoptr i64 {address} to ptr"));
+    }
+    let global = b.value(format_args!("inttoptr i64 {address} to ptr addrspace(1)"));
+    b.value(format_args!(
+        "addrspacecast ptr addrspace(1) {global} to ptr"
+    ))
 }
 
 fn first_word(context: &Context<'_>, words: &Words, target: Written) -> Option<usize> {

@@ -130,6 +130,9 @@ impl Body<'_, '_> {
             let ahead = offset.along(vector);
             return match &row.spacing {
                 Spacing::Strided(stride) => Place::Each(self.addresses(&at_level, stride, ahead)),
+                Spacing::Point(stride) => {
+                    Place::One(self.neighbour(&at_level, stride, ahead), Spacing::Uniform)
+                }
                 _ => {
                     let size = place::dtype(self.context, target).size();
                     Place::One(self.address(&at_level, size, ahead), Spacing::Contiguous)
@@ -155,6 +158,7 @@ impl Body<'_, '_> {
                 self.addresses(&row.pointer, &size, offset.along(vector))
             }
             Spacing::Strided(stride) => self.addresses(&row.pointer, stride, offset.along(vector)),
+            Spacing::Point(stride) => self.neighbour(&row.pointer, stride, offset.along(vector)),
             Spacing::Uniform | Spacing::Register => row.pointer.clone(),
         };
         let is_one = vector == Axis::K || row.spacing == Spacing::Uniform || lanes.width == 1;

@@ -161,6 +161,17 @@ impl Body<'_, '_> {
         ))
     }
 
+    /// Address of the point that is `ahead` points, each so many bytes, behind that of a pointer.
+    pub(super) fn neighbour(&mut self, pointer: &str, stride: &str, ahead: i32) -> String {
+        match ahead {
+            0 => pointer.to_owned(),
+            _ => {
+                let bytes = self.b.mul(stride, ahead);
+                self.b.offset(pointer, bytes)
+            }
+        }
+    }
+
     pub(super) fn load(&mut self, dtype: DType, address: &str) -> String {
         let (kind, align) = (self.lanes.memory(dtype), dtype.size());
         let value = match self.mask.clone() {

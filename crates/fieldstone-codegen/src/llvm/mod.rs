@@ -15,12 +15,14 @@
 //! | `region` | regions among the statements of such stages |
 //! | `level` | accesses at levels that are computed |
 //! | `element` | accesses to elements of data dimensions that are not taken apart |
+//! | [`blocks`] | the same nests for blocks of threads, which compute point by point |
 //! | `arithmetic` | one operation on vectors |
 //! | `remainder` | `%` and `//` of reals on vectors |
 //! | `function` | the functions of the language on vectors |
 
 pub mod abi;
 mod arithmetic;
+pub mod blocks;
 mod builder;
 mod columns;
 mod element;
@@ -71,6 +73,21 @@ impl Target {
         self.features
             .split(',')
             .any(|word| word.strip_prefix('+') == Some(feature))
+    }
+
+    /// Whether it runs blocks of threads, and is no processor of a host.
+    pub fn is_accelerator(&self) -> bool {
+        self.is_nvidia() || self.is_amd()
+    }
+
+    /// Whether it is a GPU of NVIDIA.
+    pub fn is_nvidia(&self) -> bool {
+        self.triple.starts_with("nvptx")
+    }
+
+    /// Whether it is a GPU of AMD.
+    pub fn is_amd(&self) -> bool {
+        self.triple.starts_with("amdgcn")
     }
 
     /// Bytes of a vector register.
@@ -222,6 +239,7 @@ pub fn emit(
             layout,
             target,
             scratch: &scratch,
+            block: None,
             failures: &failures,
         };
         let (text, needed) = kernel::function(&name, &context, nest);

@@ -15,7 +15,7 @@ use super::types::Lanes;
 pub(super) struct Row {
     /// The axis it runs along.
     pub vector: Axis,
-    /// Index along I, J, K; that along `vector` is not used.
+    /// Index along I, J, K; that along `vector` is used only where a block of threads computes point by point.
     pub index: [String; 3],
     /// First point of the tile along I, J, K.
     pub tile: [String; 3],
@@ -61,6 +61,8 @@ pub(super) enum Spacing {
     Uniform,
     /// In registers only.
     Register,
+    /// The pointer is that of the one point that is computed; so many bytes lie between it and the next.
+    Point(String),
 }
 
 /// The pointer to the point with index 0 along the vector axis, and the spacing of the others.
@@ -105,6 +107,9 @@ pub(super) fn row_pointer(
     target: Target,
     offset: Offset,
 ) -> RowPointer {
+    if let Some(block) = context.block {
+        return block.pointer(context, entry, b, row, target, offset);
+    }
     if let Target::Temp(id) = target {
         let number = id.0 as usize;
         match context.schedule.temporaries[number] {

@@ -821,6 +821,10 @@ impl Body<'_, '_> {
                 let addresses = self.addresses_in(&pointer, stride, ahead);
                 self.gather(dtype, &addresses)
             }
+            Spacing::Point(stride) => {
+                let address = self.neighbour(&pointer.pointer, stride, ahead);
+                load_scalar(self.b, dtype, &address)
+            }
         };
         self.values.insert((target, offset), value.clone());
         value
@@ -888,6 +892,10 @@ impl Body<'_, '_> {
                 let value = self.in_memory(dtype, value);
                 let addresses = self.addresses_in(&pointer, stride, 0);
                 self.store_in_branches(target, |body, _| body.scatter(dtype, &value, &addresses));
+            }
+            Spacing::Point(_) => {
+                let value = self.in_memory(dtype, value);
+                self.store(dtype, &value, &pointer.pointer);
             }
         }
     }

@@ -396,7 +396,7 @@ fn stages(
 }
 
 /// The points along an axis at which a stage is computed, where tiles at the edge of the domain would compute more.
-fn bounds(stage: &Stage, axis: Axis) -> Area {
+pub(super) fn bounds(stage: &Stage, axis: Axis) -> Area {
     let mut bounds = Area::FULL;
     let (lower, upper) = stage.bounds.along(axis);
     let at = |level, offset| Some(Bound { level, offset });

@@ -60,7 +60,7 @@ impl Fused<'_> {
         let across = match &pointer.spacing {
             Spacing::Contiguous => (more * size).to_string(),
             Spacing::Strided(stride) => b.mul(stride, more),
-            Spacing::Uniform | Spacing::Register => String::from("0"),
+            Spacing::Uniform | Spacing::Point(_) | Spacing::Register => String::from("0"),
         };
         ends.into_iter()
             .flat_map(|end| [end.clone(), b.offset(&end, &across)])

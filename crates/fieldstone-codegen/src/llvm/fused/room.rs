@@ -174,7 +174,7 @@ impl Fused<'_> {
                     b.offset(&pointer.pointer, bytes)
                 })
                 .collect(),
-            Spacing::Uniform => vec![pointer.pointer.clone()],
+            Spacing::Uniform | Spacing::Point(_) => vec![pointer.pointer.clone()],
             Spacing::Register => Vec::new(),
         }
     }

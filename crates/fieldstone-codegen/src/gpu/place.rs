@@ -1,0 +1,153 @@
+//! Where the temporaries of a schedule live when blocks of threads compute it.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use fieldstone_stencil::ir::{Stencil, Target, TempId};
+use fieldstone_stencil::program::Program;
+use fieldstone_stencil::schedule::{Nest, Placement, RowNest, Schedule};
+use fieldstone_stencil::visit::Accesses;
+use fieldstone_stencil::{Axis, DType, Extent};
+
+use super::phases;
+use super::shape::{Shape, Shared};
+
+/// Shared memory that every accelerator gives a block without being asked for it.
+pub const MOST_SHARED: usize = 48 << 10;
+
+/// Of columns whose levels are all kept, each thread has its own in an array; of those with a window, in registers.
+pub fn columns_in_arrays(program: &Program, schedule: &mut Schedule) {
+    let extents = program.analysis.temporaries.iter();
+    for (placement, temporary) in schedule.temporaries.iter_mut().zip(extents) {
+        if let Placement::Column { window: None, .. } = placement {
+            *placement = Placement::Array {
+                extent: temporary.extent,
+                zeroed: false,
+            };
+        }
+    }
+}
+
+/// A temporary that stages of a nest share.
+struct Use {
+    /// The phases that access it.
+    phases: Range<usize>,
+    /// Where it is computed, beyond the nest's own extent.
+    extent: Extent,
+}
+
+/// Puts what the stages of a nest share into shared memory, where it fits.
+pub fn in_shared(stencil: &Stencil, schedule: &Schedule, nest: &RowNest, shape: &mut Shape) {
+    let mut uses: BTreeMap<TempId, Use> = BTreeMap::new();
+    for (number, stages) in phases::of(nest).into_iter().enumerate() {
+        for stage in &nest.stages[stages] {
+            let beyond = stage.extent.beyond(nest.extent);
+            let mut note = |target: Target, extent: Extent| {
+                let Target::Temp(id) = target else { return };
+                if !is_shared(schedule, id) {
+                    return;
+                }
+                let fresh = Use {
+                    phases: number..number + 1,
+                    extent,
+                };
+                let known = uses.entry(id).or_insert(fresh);
+                known.phases.end = number + 1;
+                known.extent = known.extent.union(extent);
+            };
+            for accesses in stage.statements.iter().map(Accesses::of) {
+                let (reads, written) = (accesses.reads.iter(), accesses.written());
+                reads.for_each(|(target, offset)| note(*target, beyond.shifted(*offset)));
+                written.for_each(|target| note(target, beyond));
+            }
+        }
+    }
+    let mut taken: Vec<(Range<usize>, Range<usize>)> = Vec::new();
+    for (id, used) in uses {
+        let dtype = stencil.temporary(id).dtype.map_or(1, DType::size);
+        let around = |axis: Axis| used.extent.along(axis);
+        let points: [usize; 3] = Axis::ALL.map(|axis| {
+            let (before, after) = around(axis);
+            (shape.tile[axis.index()] as i32 + before + after) as usize
+        });
+        let bytes = points.iter().product::<usize>() * dtype;
+        let bytes = bytes.next_multiple_of(ALIGNMENT);
+        let offset = free(&taken, &used.phases, bytes);
+        taken.push((used.phases, offset..offset + bytes));
+        shape.shared_bytes = shape.shared_bytes.max(offset + bytes);
+        let place = Shared {
+            offset,
+            before: Axis::ALL.map(|axis| around(axis).0),
+            points,
+        };
+        shape.shared.insert(id, place);
+    }
+}
+
+/// Of each temporary in shared memory.
+const ALIGNMENT: usize = 16;
+
+/// Whether stages of a nest of rows share a temporary.
+fn is_shared(schedule: &Schedule, id: TempId) -> bool {
+    matches!(
+        schedule.temporaries[id.0 as usize],
+        Placement::Carried { .. } | Placement::Ring { .. }
+    )
+}
+
+/// The first bytes that are free in all of some phases. What is no longer read gives way to what is written next, since there is a
+/// barrier between.
+fn free(taken: &[(Range<usize>, Range<usize>)], phases: &Range<usize>, bytes: usize) -> usize {
+    let meets = |other: &Range<usize>| phases.start < other.end && other.start < phases.end;
+    let others = taken.iter().filter(|(other, _)| meets(other));
+    let mut others: Vec<&Range<usize>> = others.map(|(_, bytes)| bytes).collect();
+    others.sort_by_key(|other| other.start);
+    let mut offset = 0;
+    for other in others {
+        if offset + bytes <= other.start {
+            break;
+        }
+        offset = offset.max(other.end);
+    }
+    offset
+}
+
+/// A nest in parts, each of which computes what the next ones read for all of the domain; what they share becomes arrays.
+pub fn apart(program: &Program, schedule: &mut Schedule, index: usize) {
+    let Nest::Rows(nest) = &schedule.nests[index] else {
+        return;
+    };
+    let parts = phases::of(nest).into_iter().map(|stages| {
+        let stages = &nest.stages[stages];
+        let extent = stages[0].bounds;
+        let own =
+            |stage: &fieldstone_stencil::schedule::Stage| fieldstone_stencil::schedule::Stage {
+                extent: stage.bounds,
+                ..stage.clone()
+            };
+        Nest::Rows(RowNest {
+            extent,
+            stages: stages.iter().map(own).collect(),
+            ..nest.clone()
+        })
+    });
+    let parts: Vec<Nest> = parts.collect();
+    for (placement, temporary) in
+        (schedule.temporaries.iter_mut()).zip(&program.analysis.temporaries)
+    {
+        if let Placement::Carried { nest } | Placement::Ring { nest, .. } = placement
+            && *nest == index
+        {
+            *placement = Placement::Array {
+                extent: temporary.extent,
+                zeroed: false,
+            };
+        }
+    }
+    let cause = schedule.causes[index];
+    let count = parts.len();
+    schedule.nests.splice(index..=index, parts);
+    schedule
+        .causes
+        .splice(index..=index, std::iter::repeat_n(cause, count));
+}

@@ -1,0 +1,93 @@
+//! How many threads a block has, which points it computes, and where in shared memory its temporaries lie.
+
+use std::collections::BTreeMap;
+
+use fieldstone_stencil::Axis;
+use fieldstone_stencil::ir::TempId;
+
+/// Points of a tile along the lanes: the threads that an accelerator runs in step.
+const LANES: usize = 32;
+
+/// Rows of columns of a block. Few, so that those of a small domain are shared out evenly.
+const COLUMNS: usize = 2;
+
+/// How a block of threads computes a nest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shape {
+    /// The axis along which neighbouring threads lie.
+    pub lanes: Axis,
+    /// How many threads it has, a power of two.
+    pub threads: usize,
+    /// Points of its tile along I, J, K; none along K where each thread computes a whole column.
+    pub tile: [usize; 3],
+    /// Temporaries in shared memory.
+    pub shared: BTreeMap<TempId, Shared>,
+    /// Bytes of shared memory.
+    pub shared_bytes: usize,
+}
+
+/// A temporary in shared memory: the points of a tile and of what is around it, one row along the lanes behind the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shared {
+    /// Bytes from the beginning of shared memory.
+    pub offset: usize,
+    /// Points around the tile towards lower indices.
+    pub before: [i32; 3],
+    /// Points along each axis, those around the tile included.
+    pub points: [usize; 3],
+}
+
+impl Shape {
+    /// Points of a tile across the lanes that may be tried, the best first.
+    pub const SIDES: [usize; 4] = [8, 4, 2, 1];
+
+    /// For tiles with so many points across the lanes.
+    pub fn of_rows(lanes: Axis, side: usize) -> Shape {
+        let [first, second, _] = order(lanes);
+        let mut tile = [1; 3];
+        tile[first.index()] = LANES;
+        tile[second.index()] = side;
+        Shape::of_tile(lanes, tile)
+    }
+
+    /// For columns side by side along an axis.
+    pub fn of_columns(lanes: Axis) -> Shape {
+        let [first, second, _] = order(lanes);
+        let mut tile = [0; 3];
+        tile[first.index()] = LANES;
+        tile[second.index()] = COLUMNS;
+        Shape::of_tile(lanes, tile)
+    }
+
+    fn of_tile(lanes: Axis, tile: [usize; 3]) -> Shape {
+        Shape {
+            lanes,
+            threads: tile.iter().map(|points| (*points).max(1)).product(),
+            tile,
+            shared: BTreeMap::new(),
+            shared_bytes: 0,
+        }
+    }
+
+    /// Blocks along I, J, K that compute so many points.
+    pub fn grid(&self, points: [usize; 3]) -> [usize; 3] {
+        std::array::from_fn(|n| match self.tile[n] {
+            0 => 1,
+            tile => points[n].div_ceil(tile),
+        })
+    }
+
+    /// The axes, that of the lanes first.
+    pub fn order(&self) -> [Axis; 3] {
+        order(self.lanes)
+    }
+}
+
+/// The axes, that of the lanes first.
+pub fn order(lanes: Axis) -> [Axis; 3] {
+    match lanes {
+        Axis::I => [Axis::I, Axis::J, Axis::K],
+        Axis::J => [Axis::J, Axis::I, Axis::K],
+        Axis::K => [Axis::K, Axis::J, Axis::I],
+    }
+}

@@ -1,0 +1,166 @@
+//! The nests of a schedule for blocks of threads: each thread computes point by point.
+//!
+//! The same kernels are written for accelerators, and for a processor that does what an accelerator would.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `machine` | numbers of blocks and threads, phases and barriers |
+//! | `point` | addresses of what a point reads and writes |
+//! | `tile` | nests of rows: tiles, their stages in phases |
+//! | `column` | nests of columns: one thread for each |
+
+mod column;
+mod machine;
+mod point;
+mod tile;
+
+use std::cell::RefCell;
+use std::fmt::Write;
+
+use fieldstone_stencil::Extent;
+use fieldstone_stencil::program::Program;
+use fieldstone_stencil::schedule::{ColumnNest, RowNest, Schedule};
+
+use super::abi::Words;
+use super::builder::{Builder, Needs};
+use super::entry::{Context, entry};
+use super::kernel::Loops;
+use super::{Failure, Layout, Target, function};
+use crate::gpu::Shape;
+use crate::tile::Scratch;
+use machine::Machine;
+
+/// The text of a module for blocks of threads, and its kernels in the order in which they run.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// LLVM IR.
+    pub text: String,
+    /// One for each nest, several for a nest that runs level by level.
+    pub kernels: Vec<Kernel>,
+    /// Where the call may fail; kernels number these places from one.
+    pub failures: Vec<Failure>,
+}
+
+/// A function of a module.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// Symbol.
+    pub name: String,
+    /// How a block computes it.
+    pub shape: Shape,
+    /// Points around the domain that it computes as well.
+    pub extent: Extent,
+}
+
+/// The loops of a kernel.
+#[derive(Clone, Copy)]
+pub enum Nest<'a> {
+    /// Tiles of points.
+    Rows(&'a RowNest),
+    /// Columns.
+    Columns(&'a ColumnNest),
+}
+
+/// How a block of threads computes its points.
+pub(super) struct Block<'a> {
+    machine: Machine,
+    shape: &'a Shape,
+    /// Pointer to the shared memory.
+    shared: &'a str,
+}
+
+impl<'a> Nest<'a> {
+    fn loops(self) -> Loops<'a> {
+        match self {
+            Nest::Rows(nest) => Loops::Rows(nest),
+            Nest::Columns(nest) => Loops::Columns(nest),
+        }
+    }
+
+    fn extent(self) -> Extent {
+        match self {
+            Nest::Rows(nest) => nest.extent,
+            Nest::Columns(nest) => nest.extent,
+        }
+    }
+}
+
+/// Writes the kernels of a scheduled program, for an accelerator or for a processor in its place.
+pub fn emit<'a>(
+    program: &Program,
+    schedule: &Schedule,
+    layout: &Layout,
+    target: &Target,
+    nests: impl IntoIterator<Item = (Nest<'a>, Shape)>,
+) -> Module {
+    let mut module = Module {
+        text: String::new(),
+        kernels: Vec::new(),
+        failures: Vec::new(),
+    };
+    let mut needs = Needs::default();
+    let failures = RefCell::new(Vec::new());
+    let scratch = Scratch::default();
+    for (nest, shape) in nests {
+        let name = format!("fieldstone_kernel_{}", module.kernels.len());
+        let machine = Machine::of(target);
+        let (shared, definition) = machine.shared(&name, shape.shared_bytes);
+        let block = Block {
+            machine,
+            shape: &shape,
+            shared: &shared,
+        };
+        let context = Context {
+            program,
+            schedule,
+            layout,
+            target,
+            scratch: &scratch,
+            block: Some(&block),
+            failures: &failures,
+        };
+        module.text.push_str(&definition);
+        needs.extend(kernel(&mut module.text, &name, &context, &block, nest));
+        module.kernels.push(Kernel {
+            name,
+            shape,
+            extent: nest.extent(),
+        });
+    }
+    module.failures = failures.into_inner();
+    function::define(&mut module.text, &mut needs);
+    for declaration in needs.declarations {
+        let _ = writeln!(module.text, "{declaration}");
+    }
+    module.text.push_str("attributes #0 = { nounwind }\n");
+    module
+}
+
+/// Adds a kernel to a text; what it refers to.
+fn kernel(
+    text: &mut String,
+    name: &str,
+    context: &Context<'_>,
+    block: &Block<'_>,
+    nest: Nest<'_>,
+) -> Needs {
+    let mut builder = Builder::new();
+    let b = &mut builder;
+    block.machine.begin(b);
+    if let Nest::Columns(nest) = nest {
+        column::windows(context, b, nest);
+    }
+    let entry = entry(context, b, nest.loops());
+    block
+        .machine
+        .blocks(b, &entry, block.shape, |b, numbers| match nest {
+            Nest::Rows(nest) => tile::tile(context, block, &entry, b, nest, numbers),
+            Nest::Columns(nest) => column::columns(context, block, &entry, b, nest, numbers),
+        });
+    builder.effect("ret void");
+    let (body, needs) = builder.finish();
+    let words = Words::new(&context.program.stencil, context.schedule);
+    let head = block.machine.head(name, &words, block.shape);
+    let _ = writeln!(text, "{head} {{\n{body}}}\n");
+    needs
+}

@@ -1,0 +1,162 @@
+//! Nests of rows: a block computes a tile, stage by stage, each over the tile and what later ones read around it.
+
+use fieldstone_stencil::schedule::{RowNest, Stage};
+use fieldstone_stencil::{Axis, Interval};
+
+use super::Block;
+use super::machine::ONE;
+use crate::gpu::phases;
+use crate::llvm::builder::Builder;
+use crate::llvm::entry::{Context, Entry};
+use crate::llvm::place::Row;
+use crate::llvm::range::clip_levels;
+use crate::llvm::range::in_area;
+use crate::llvm::row::{self, Body};
+use crate::llvm::rows::bounds;
+
+/// A tile of the domain.
+struct Tile {
+    /// First point along I, J, K, and one past the last.
+    begin: [String; 3],
+    end: [String; 3],
+}
+
+/// The tile of a block.
+pub(super) fn tile(
+    context: &Context<'_>,
+    block: &Block<'_>,
+    entry: &Entry,
+    b: &mut Builder,
+    nest: &RowNest,
+    numbers: [String; 3],
+) {
+    let tile = Tile::of_block(block, entry, b, nest, &numbers);
+    for (number, phase) in phases::of(nest).into_iter().enumerate() {
+        if number > 0 {
+            block.machine.barrier(b);
+        }
+        self::phase(context, block, entry, b, nest, &nest.stages[phase], &tile);
+    }
+}
+
+/// Stages on the same points around a tile.
+fn phase(
+    context: &Context<'_>,
+    block: &Block<'_>,
+    entry: &Entry,
+    b: &mut Builder,
+    nest: &RowNest,
+    stages: &[Stage],
+    tile: &Tile,
+) {
+    let shape = block.shape;
+    let around = stages[0].extent.beyond(nest.extent);
+    let points = |axis: Axis| {
+        let (before, after) = around.along(axis);
+        (shape.tile[axis.index()] as i32 + before + after) as usize
+    };
+    let all = Axis::ALL.map(points).into_iter().product();
+    block.machine.phase(b, shape, all, |b, point| {
+        let mut rest = point.to_owned();
+        let mut row = Row {
+            vector: shape.lanes,
+            index: Default::default(),
+            tile: tile.begin.clone(),
+            panel: None,
+        };
+        let mut inside = Vec::new();
+        let order = shape.order();
+        for (place, axis) in order.into_iter().enumerate() {
+            let is_last = order[place + 1..].iter().all(|axis| points(*axis) == 1);
+            let number = match points(axis) {
+                1 => String::from("0"),
+                _ if is_last => rest.clone(),
+                points => {
+                    let number = b.value(format_args!("urem i64 {rest}, {points}"));
+                    rest = b.value(format_args!("udiv i64 {rest}, {points}"));
+                    number
+                }
+            };
+            let (before, after) = around.along(axis);
+            let first = b.sub(&tile.begin[axis.index()], before);
+            let index = b.add(&first, number);
+            if shape.tile[axis.index()] > 1 {
+                let end = b.add(&tile.end[axis.index()], after);
+                inside.push(b.value(format_args!("icmp slt i64 {index}, {end}")));
+            }
+            row.index[axis.index()] = index;
+        }
+        let compute = |b: &mut Builder| {
+            for stage in stages {
+                self::stage(context, entry, b, stage, &row);
+            }
+        };
+        match all_of(b, inside) {
+            Some(inside) => b.when(&inside, compute),
+            None => compute(b),
+        }
+    });
+}
+
+/// A stage at a point.
+fn stage(context: &Context<'_>, entry: &Entry, b: &mut Builder, stage: &Stage, row: &Row) {
+    let mut tests = Vec::new();
+    for axis in [Axis::I, Axis::J] {
+        for area in [bounds(stage, axis), stage.area] {
+            tests.extend(in_area(entry, b, area, axis, &row.index[axis.index()]));
+        }
+    }
+    let level = row.index[2].clone();
+    if stage.interval != Interval::FULL {
+        let levels = clip_levels(entry, b, stage.interval, entry.levels.clone());
+        tests.push(b.value(format_args!("icmp sge i64 {level}, {}", levels.0)));
+        tests.push(b.value(format_args!("icmp slt i64 {level}, {}", levels.1)));
+    }
+    let compute = |b: &mut Builder| {
+        let preheader = row::preheader(context, entry, b, stage, row, false);
+        let first = &row.index[row.vector.index()];
+        Body::new((context, entry, b), ONE, (row, &preheader), first, None).stage(stage);
+    };
+    match all_of(b, tests) {
+        Some(inside) => b.when(&inside, compute),
+        None => compute(b),
+    }
+}
+
+/// Whether all conditions hold; `None` where there is none.
+pub(super) fn all_of(b: &mut Builder, conditions: Vec<String>) -> Option<String> {
+    let conditions = conditions.into_iter();
+    conditions.reduce(|all, test| b.value(format_args!("and i1 {all}, {test}")))
+}
+
+impl Tile {
+    fn of_block(
+        block: &Block<'_>,
+        entry: &Entry,
+        b: &mut Builder,
+        nest: &RowNest,
+        numbers: &[String; 3],
+    ) -> Tile {
+        let mut tile = Tile {
+            begin: Default::default(),
+            end: Default::default(),
+        };
+        for axis in Axis::ALL {
+            let n = axis.index();
+            let (before, after) = nest.extent.along(axis);
+            let (first, last) = match axis {
+                Axis::K => entry.levels.clone(),
+                _ => (String::from("0"), entry.domain[n].clone()),
+            };
+            let points = block.shape.tile[n];
+            let skip = b.mul(&numbers[n], points);
+            let begin = b.add(&skip, first.as_str());
+            let begin = b.sub(&begin, before);
+            let end = b.add(&begin, points);
+            let last = b.add(&last, after);
+            tile.end[n] = b.min(&end, &last);
+            tile.begin[n] = begin;
+        }
+        tile
+    }
+}
