@@ -10,16 +10,20 @@
 //! | [`choices`] | what may be chosen about all that, not by the cost model |
 //! | [`cost`] | roughly how long a kernel takes, and how many threads are worth it |
 //! | [`plan`] | how arrays of a layout are computed with, up to LLVM IR |
-//! | [`jit`], [`loader`], [`cache`], [`native`] | from LLVM IR to machine code, kept on disk, run on all threads |
-//! | [`gpu`] | the same for blocks of threads |
+//! | [`jit`], [`loader`], [`cache`], [`compilation`] | from LLVM IR to machine code, kept on disk |
+//! | [`native`] | machine code, run on all threads |
+//! | [`gpu`] | kernels for blocks of threads, on accelerators |
 //! | [`stack`] | stack for work that recurses into expressions |
 //! | [`math`], [`power`], [`transcendental`] | the rules of arithmetic and the functions of the language |
 //! | [`interpreter`] | the `debug` backend: step by step, with checks |
 //! | [`numpy`] | the `numpy` backend: NumPy text |
 pub mod alias;
+mod arguments;
+mod array;
 pub mod cache;
 pub mod call;
 pub mod choices;
+pub mod compilation;
 pub mod cost;
 pub mod domain;
 pub mod error;
@@ -33,6 +37,7 @@ pub mod native;
 pub mod numpy;
 pub mod plan;
 pub mod stack;
+mod template;
 pub mod tile;
 pub mod transcendental;
 pub mod transposed;

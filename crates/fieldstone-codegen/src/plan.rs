@@ -7,10 +7,11 @@ use fieldstone_stencil::ir::{Field, TempId};
 use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::{self, Nest, Placement, RowNest, Schedule, Stage};
 
+use crate::array::ArrayShape;
 use crate::choices::Choices;
 use crate::cost::{Cost, worthwhile};
 use crate::llvm::{self, Kernel, Layout, Module, Target};
-use crate::native::{ArrayShape, extended};
+use crate::native::extended;
 use crate::tile::{Scratch, Tiles};
 
 /// The axis along which most fields are contiguous, of those with the most axes: a plane has little to say beside volumes.

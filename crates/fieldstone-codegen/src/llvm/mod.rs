@@ -52,8 +52,8 @@ use fieldstone_stencil::{Axis, Span};
 
 pub use row::widest;
 
+use crate::array::array_contiguous_along;
 use crate::choices::{Choices, Stores};
-use crate::native::array_contiguous_along;
 use crate::tile::Scratch;
 use crate::transposed;
 

@@ -1,58 +1,36 @@
 //! Machine code: compiled for the layouts a stencil is called with, kept, and run on all threads.
 
-mod arguments;
-mod array;
 mod code;
 mod launch;
+mod memory;
 mod prepared;
 mod tuning;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::Duration;
 
 use fieldstone_device::HostMemory;
-use fieldstone_stencil::ir::DataDimension;
 use fieldstone_stencil::program::Program;
 
-use self::arguments::Elements;
-pub use self::arguments::contiguous_along;
-pub(crate) use self::array::{ArrayShape, array_contiguous_along};
 pub(crate) use self::launch::extended;
 pub use self::prepared::Prepared;
+pub use crate::arguments::contiguous_along;
 use crate::cache::Cache;
 use crate::call::Call;
 use crate::choices::Choices;
+pub use crate::compilation::{Compilation, Origin, Reuse};
 use crate::error::RunError;
 use crate::jit::{Jit, Library};
 use crate::llvm::abi::Words;
-use crate::llvm::{self, Failure, Layout, Module, Wrong};
+use crate::llvm::{self, Layout, Module};
 use crate::plan::Plan;
 use crate::stack::deep;
 
 /// The signature of a kernel; see [`crate::llvm::abi`].
 type KernelFunction = unsafe extern "C" fn(*const u64, i64, i64, *mut u8);
 
-/// What is asked of the cache.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reuse {
-    /// Code that is there is used, other code is compiled and kept.
-    #[default]
-    Yes,
-    /// Code is compiled and kept whatever is there.
-    Rebuild,
-    /// Code that is not there is an error.
-    Only,
-}
-
 /// A stencil as machine code, one variant for each layout it was called with.
 pub struct Native {
-    program: Program,
-    /// Which elements of which arguments the fields of the program are.
-    elements: Elements,
-    backend: &'static str,
-    jit: Arc<dyn Jit>,
-    cache: Cache,
-    reuse: Reuse,
+    compilation: Compilation,
     choices: Choices,
     /// Whether the other choices are measured.
     tuned: bool,
@@ -75,17 +53,6 @@ pub struct Variant {
     _library: Library,
 }
 
-/// Where the code of a variant came from.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Origin {
-    /// Whether it was found in the cache.
-    pub cached: bool,
-    /// From the typed program to code that can be called.
-    pub duration: Duration,
-    /// The part of it until the text was written that LLVM compiles.
-    pub written: Duration,
-}
-
 impl Native {
     /// A stencil that is compiled on its first run, for the backend of that name.
     ///
@@ -100,21 +67,16 @@ impl Native {
         choices: Choices,
         tuned: bool,
     ) -> Result<Native, RunError> {
-        let (scheduled, elements) = deep(|| program.for_schedule());
         let native = Native {
-            elements: Elements::new(&program.stencil, elements, &scheduled.stencil),
-            program: scheduled,
-            backend,
-            jit,
-            cache,
-            reuse,
+            compilation: Compilation::new(program, backend, jit, cache, reuse),
             choices,
             tuned,
             variants: RwLock::default(),
             spare: Mutex::default(),
         };
-        if reuse == Reuse::Only && !native.may_be_cached() {
-            return Err(native.not_cached(None));
+        let compilation = &native.compilation;
+        if reuse == Reuse::Only && !compilation.may_be_cached(&compilation.jit.target()) {
+            return Err(compilation.not_cached(None));
         }
         Ok(native)
     }
@@ -136,30 +98,6 @@ impl Native {
                 |argument| call.fields[argument].pointer,
                 call.scalars,
             )
-        }
-    }
-
-    /// The error of a failure that a kernel found.
-    fn failed(&self, variant: &Variant, number: u64) -> RunError {
-        let Failure { what, span } = &variant.plan.module.failures[number as usize - 1];
-        let stencil = &self.program.stencil;
-        let place = |span| crate::interpreter::place(stencil, span);
-        let field = |of| {
-            // Elements are targets of their own here.
-            let name = stencil.source_name(of).split('[').next();
-            name.unwrap_or_default().to_owned()
-        };
-        match what {
-            Wrong::Level(of) => RunError::LevelOutside {
-                place: place(*span),
-                field: field(*of),
-            },
-            Wrong::Index(DataDimension { of, size }) => RunError::IndexOutside {
-                place: place(*span),
-                field: field(*of),
-                size: *size,
-            },
-            Wrong::Intervals(intervals) => RunError::intervals(stencil, intervals),
         }
     }
 
@@ -216,9 +154,9 @@ impl Native {
     }
 
     fn plan_with(&self, layout: &Layout, choices: &Choices) -> Plan {
-        let elements = self.elements.layout(layout);
-        let target = self.jit.target();
-        let plan = deep(|| Plan::new(&self.program, &elements, &target, choices));
+        let elements = self.compilation.elements.layout(layout);
+        let target = self.compilation.jit.target();
+        let plan = deep(|| Plan::new(&self.compilation.program, &elements, &target, choices));
         Plan {
             layout: layout.clone(),
             ..plan
@@ -227,12 +165,17 @@ impl Native {
 
     /// The program as it is scheduled.
     pub fn program(&self) -> &Program {
-        &self.program
+        &self.compilation.program
+    }
+
+    /// Which axis each field is contiguous along, such as `phi=I height=K mask=none`.
+    pub fn in_words(&self, layout: &Layout) -> String {
+        self.compilation.in_words(layout)
     }
 
     /// The processor that code is made for.
     pub fn target(&self) -> llvm::Target {
-        self.jit.target()
+        self.compilation.jit.target()
     }
 
     /// The assembly of a module.
@@ -240,7 +183,7 @@ impl Native {
     /// # Errors
     /// If LLVM fails.
     pub fn assembly(&self, module: &Module) -> Result<String, RunError> {
-        Ok(self.jit.assembly(&module.text)?)
+        Ok(self.compilation.jit.assembly(&module.text)?)
     }
 }
 

@@ -1,19 +1,18 @@
 //! Calls with arguments that lie in memory in the same way, on the same domain: what they have in common is found once.
 
 use std::cell::Cell;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, PoisonError};
 
 use fieldstone_device::HostMemory;
-use fieldstone_stencil::ir::{FieldId, Target};
 
-use super::array::Array;
 use super::launch::Part;
 use super::{Native, Variant, tuning};
 use crate::call::{Call, ScalarArgument};
 use crate::cost::work_per_thread;
 use crate::error::RunError;
 use crate::llvm::abi::Words;
+use crate::template::Template;
 
 thread_local! {
     /// Room for the words of a run.
@@ -39,10 +38,7 @@ const BRIEF: f64 = 10_000.0;
 /// What runs, and the words that are the same in each run.
 pub(super) struct Run {
     levels: usize,
-    words: Vec<u64>,
-    /// For each field of the program the argument that it is in, and the bytes from that argument's first point to its own.
-    fields: Vec<(usize, isize)>,
-    arrays: Vec<Array>,
+    template: Template,
     parts: Vec<Part>,
 }
 
@@ -55,7 +51,7 @@ impl Native {
     /// # Safety
     /// As [`Native::run`]: to measure choices, arguments are copied.
     pub unsafe fn prepare(&self, call: &Call<'_>) -> Result<Prepared, RunError> {
-        let layout = self.elements.layout_of(call);
+        let layout = self.compilation.elements.layout_of(call);
         let variant = if !self.tuned || call.domain.contains(&0) {
             self.variant(&layout)?
         } else {
@@ -99,39 +95,10 @@ impl Native {
 
     /// What runs for a call with one of the variants for the layout of the arguments.
     pub(super) fn run_of(&self, variant: &Variant, call: &Call<'_>) -> Run {
-        let (fields, data_strides) = self.elements.arguments(call);
-        let mut words = vec![0; variant.words.len()];
-        for (axis, points) in call.domain.into_iter().enumerate() {
-            words[Words::DOMAIN + axis] = points as u64;
-        }
-        for (number, field) in fields.iter().enumerate() {
-            let first = variant.words.field(number);
-            for (axis, stride) in field.strides.into_iter().enumerate() {
-                words[first + 1 + axis] = stride as u64;
-            }
-            let (low, high) = field.ends();
-            words[first + Words::FIRST_ELEMENT] = low as u64;
-            words[first + Words::LAST_ELEMENT] = high as u64;
-            let levels = variant.words.levels(number);
-            words[levels] = (field.lower[2] as u64).wrapping_neg();
-            words[levels + 1] = field.upper[2] as u64;
-        }
-        let data = variant.words.data(Target::Field(FieldId(0)));
-        for (word, stride) in words[data..].iter_mut().zip(&data_strides) {
-            *word = *stride as u64;
-        }
-        let arrays = self.arrays(variant, call.domain);
-        arrays.iter().for_each(|array| array.describe(&mut words));
-        let place = |(number, (argument, _)): (usize, &(usize, _))| {
-            let bytes = (fields[number].pointer as isize)
-                .wrapping_sub(call.fields[*argument].pointer as isize);
-            (*argument, bytes)
-        };
+        let schedule = &variant.plan.schedule;
         Run {
             levels: call.domain[2],
-            words,
-            fields: self.elements.places.iter().enumerate().map(place).collect(),
-            arrays,
+            template: Template::new(&self.compilation, schedule, &variant.words, call),
             parts: match call.domain.contains(&0) {
                 true => Vec::new(),
                 false => variant.parts(call.domain, call.threads),
@@ -148,22 +115,12 @@ impl Native {
         pointers: impl Fn(usize) -> *mut u8,
         scalars: &[ScalarArgument],
     ) -> Result<(), RunError> {
-        let memory = self.memory(&run.arrays)?;
+        let memory = self.memory(&run.template.arrays)?;
         let failure = AtomicU64::new(0);
         let mut words = WORDS.take();
-        words.clear();
-        words.extend_from_slice(&run.words);
+        let starts = memory.iter().map(HostMemory::pointer);
+        (run.template).write(&mut words, pointers, starts, scalars);
         words[Words::FAILURE] = failure.as_ptr() as u64;
-        for (number, (argument, bytes)) in run.fields.iter().enumerate() {
-            let pointer = pointers(*argument).wrapping_offset(*bytes);
-            words[variant.words.field(number)] = pointer as u64;
-        }
-        for (array, memory) in run.arrays.iter().zip(&memory) {
-            words[array.word] = array.first(memory) as u64;
-        }
-        for (number, scalar) in scalars.iter().enumerate() {
-            words[variant.words.scalar(number)] = scalar.bits;
-        }
         let mut done = Ok(());
         for part in &run.parts {
             // SAFETY: as the caller says; temporaries are in `memory`, which this run has for itself.
@@ -177,15 +134,7 @@ impl Native {
         done?;
         match failure.into_inner() {
             0 => Ok(()),
-            number => Err(self.failed(variant, number)),
-        }
-    }
-
-    /// Keeps the memory of a run's temporaries for the next.
-    fn keep(&self, memory: Vec<HostMemory>) {
-        if !memory.is_empty() {
-            let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-            spare.push(memory);
+            number => Err((self.compilation).failed(&variant.plan.module.failures, number)),
         }
     }
 }

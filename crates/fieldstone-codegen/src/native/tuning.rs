@@ -37,13 +37,14 @@ impl Native {
     ) -> Result<Choices, RunError> {
         let key = self.tuning_key(layout, call);
         let noted = self
+            .compilation
             .cache
             .noted(&key)
-            .filter(|_| self.reuse != Reuse::Rebuild);
+            .filter(|_| self.compilation.reuse != Reuse::Rebuild);
         if let Some(choices) = noted.and_then(|text| Choices::parse(&text).ok()) {
             return Ok(self.choices.or(&choices));
         }
-        if self.reuse == Reuse::Only {
+        if self.compilation.reuse == Reuse::Only {
             return Ok(self.choices.clone());
         }
         // Two measurements at once would measure each other.
@@ -52,14 +53,15 @@ impl Native {
         // SAFETY: as the caller says.
         let copies = unsafe { Copies::new(self, call)? };
         let choices = self.search(layout, &copies, call)?;
-        self.cache
-            .note(&key, &self.facts(layout), &choices.to_string());
+        let target = self.compilation.jit.target();
+        let facts = self.compilation.facts(layout, &target);
+        (self.compilation.cache).note(&key, &facts, &choices.to_string());
         Ok(choices)
     }
 
     /// All that the fastest choices follow from, to a factor of two in the number of points.
     fn tuning_key(&self, layout: &Layout, call: &Call<'_>) -> Key {
-        let parts = self.program_parts();
+        let parts = (self.compilation).program_parts(&self.compilation.jit.target());
         let size = size_class(call.domain).to_string();
         let (layout, threads) = (self.in_words(layout), call.threads.to_string());
         let chosen = self.choices.to_string();
@@ -133,8 +135,8 @@ impl Native {
             .iter()
             .map(|kernel| kernel.name.as_str());
         let names: Vec<&str> = names.collect();
-        let object = self.jit.compile(&plan.module.text)?;
-        let library = self.jit.load(&object, &names)?;
+        let object = self.compilation.jit.compile(&plan.module.text)?;
+        let library = self.compilation.jit.load(&object, &names)?;
         let origin = Origin {
             cached: false,
             duration: Duration::ZERO,
@@ -215,7 +217,7 @@ impl Copies {
     /// # Safety
     /// The arguments must be valid memory, which nobody writes meanwhile.
     unsafe fn new(native: &Native, call: &Call<'_>) -> Result<Copies, RunError> {
-        let spans = native.elements.spans(call);
+        let spans = native.compilation.elements.spans(call);
         let mut parts = Vec::new();
         for (from, to) in merged(spans.iter().copied().flatten().collect()) {
             // SAFETY: as the caller says.

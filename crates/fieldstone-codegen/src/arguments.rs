@@ -10,11 +10,11 @@ use crate::call::{Call, FieldArgument};
 use crate::llvm::Layout;
 
 /// Which elements of which arguments the fields of a program are.
-pub(super) struct Elements {
+pub(crate) struct Elements {
     /// Per field: the argument, and for each data dimension the place of its stride in a call and the index.
-    pub(super) places: Vec<(usize, Vec<(usize, isize)>)>,
+    pub(crate) places: Vec<(usize, Vec<(usize, isize)>)>,
     /// The arguments.
-    pub(super) whole: Vec<Field>,
+    pub(crate) whole: Vec<Field>,
     /// The place in a call of each stride of the data dimensions that the fields of the program still have.
     data: Vec<usize>,
     /// Whether any argument has data dimensions.
@@ -22,7 +22,7 @@ pub(super) struct Elements {
 }
 
 impl Elements {
-    pub(super) fn new(stencil: &Stencil, elements: Vec<Element>, scheduled: &Stencil) -> Elements {
+    pub(crate) fn new(stencil: &Stencil, elements: Vec<Element>, scheduled: &Stencil) -> Elements {
         let mut next = 0;
         let strides: Vec<usize> = (stencil.fields.iter())
             .map(|field| {
@@ -50,7 +50,7 @@ impl Elements {
     }
 
     /// Which axis each argument of a call is contiguous along.
-    pub(super) fn layout_of(&self, call: &Call<'_>) -> Layout {
+    pub(crate) fn layout_of(&self, call: &Call<'_>) -> Layout {
         let both = self.whole.iter().zip(call.fields);
         Layout(
             both.map(|(field, argument)| contiguous_along(field, argument))
@@ -59,7 +59,7 @@ impl Elements {
     }
 
     /// Which axis each field of the program is contiguous along.
-    pub(super) fn layout(&self, arguments: &Layout) -> Layout {
+    pub(crate) fn layout(&self, arguments: &Layout) -> Layout {
         Layout(
             self.places
                 .iter()
@@ -69,7 +69,7 @@ impl Elements {
     }
 
     /// The addresses of each argument, from the first to behind the last; `None` of one without memory.
-    pub(super) fn spans(&self, call: &Call<'_>) -> Vec<Option<(usize, usize)>> {
+    pub(crate) fn spans(&self, call: &Call<'_>) -> Vec<Option<(usize, usize)>> {
         let mut data = call.data_strides;
         let both = self.whole.iter().zip(call.fields);
         let spans = both.map(|(field, argument)| {
@@ -88,7 +88,7 @@ impl Elements {
     }
 
     /// The memory of each field of the program, and the strides of its data dimensions.
-    pub(super) fn arguments<'a>(&self, call: &Call<'a>) -> (Cow<'a, [FieldArgument]>, Vec<isize>) {
+    pub(crate) fn arguments<'a>(&self, call: &Call<'a>) -> (Cow<'a, [FieldArgument]>, Vec<isize>) {
         if !self.apart {
             return (Cow::Borrowed(call.fields), Vec::new());
         }

@@ -1,37 +1,37 @@
 //! Temporaries in memory of their own: those that outlive a nest.
 
-use std::sync::PoisonError;
-
-use fieldstone_device::{Contents, HostMemory};
-use fieldstone_stencil::ir::{Target, TempId, Temporary};
-use fieldstone_stencil::schedule::Placement;
+use fieldstone_stencil::ir::{Stencil, Target, TempId, Temporary};
+use fieldstone_stencil::schedule::{Placement, Schedule};
 use fieldstone_stencil::{Axes, Axis, DType, Extent};
 
-use super::{Native, Variant};
-use crate::error::RunError;
 use crate::llvm::abi::Words;
 use crate::tile::LINE;
 
 /// A temporary in memory of its own.
-pub(super) struct Array {
+pub(crate) struct Array {
     shape: ArrayShape,
     /// Whether it is zero before the run.
-    zeroed: bool,
+    pub(crate) zeroed: bool,
     /// The word with the address of the first point of the domain, behind which its strides stand.
-    pub(super) word: usize,
+    pub(crate) word: usize,
     /// The words with the strides of the data dimensions, of the sizes.
     data: usize,
     sizes: Vec<u32>,
 }
 
 impl Array {
-    /// Address of the first point of the domain.
-    pub(super) fn first(&self, memory: &HostMemory) -> usize {
-        memory.pointer() as usize + self.shape.origin
+    /// Address of the first point of the domain, of memory that starts there.
+    pub(crate) fn first(&self, start: *mut u8) -> usize {
+        start as usize + self.shape.origin
+    }
+
+    /// Bytes of all elements.
+    pub(crate) fn bytes(&self) -> usize {
+        self.shape.bytes
     }
 
     /// Writes its strides and where it ends to the words of a run.
-    pub(super) fn describe(&self, words: &mut [u64]) {
+    pub(crate) fn describe(&self, words: &mut [u64]) {
         for (axis, stride) in self.shape.strides.into_iter().enumerate() {
             words[self.word + 1 + axis] = stride as u64;
         }
@@ -97,48 +97,28 @@ impl ArrayShape {
     }
 }
 
-impl Native {
-    /// The temporaries that outlive a nest.
-    pub(super) fn arrays(&self, variant: &Variant, domain: [usize; 3]) -> Vec<Array> {
-        let (stencil, schedule) = (&self.program.stencil, &variant.plan.schedule);
-        let array = |(number, placement): (usize, &Placement)| {
-            let Placement::Array { extent, zeroed } = *placement else {
-                return None;
-            };
-            let temporary = stencil.temporary(TempId(number as u32));
-            Some(Array {
-                shape: ArrayShape::new(domain, extent, schedule.contiguous, temporary),
-                zeroed,
-                word: variant.words.array(number)?,
-                data: variant.words.data(Target::Temp(TempId(number as u32))),
-                sizes: temporary.data_dims.clone(),
-            })
+/// The temporaries that outlive a nest.
+pub(crate) fn arrays(
+    stencil: &Stencil,
+    schedule: &Schedule,
+    words: &Words,
+    domain: [usize; 3],
+) -> Vec<Array> {
+    let array = |(number, placement): (usize, &Placement)| {
+        let Placement::Array { extent, zeroed } = *placement else {
+            return None;
         };
-        let placements = schedule.temporaries.iter().enumerate();
-        placements.filter_map(array).collect()
-    }
-
-    /// Memory for temporaries: that of a run before, where it is large enough.
-    pub(super) fn memory(&self, arrays: &[Array]) -> Result<Vec<HostMemory>, RunError> {
-        if arrays.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut blocks = spare.pop().unwrap_or_default();
-        drop(spare);
-        for (number, array) in arrays.iter().enumerate() {
-            let bytes = array.shape.bytes;
-            if blocks.get(number).is_none_or(|block| block.bytes() < bytes) {
-                // What is too small goes first, and those behind it, which most probably are as well.
-                blocks.truncate(number);
-                blocks.push(HostMemory::new(bytes, LINE, Contents::Uninitialised)?);
-            }
-            if array.zeroed {
-                blocks[number].clear(bytes);
-            }
-        }
-        Ok(blocks)
-    }
+        let temporary = stencil.temporary(TempId(number as u32));
+        Some(Array {
+            shape: ArrayShape::new(domain, extent, schedule.contiguous, temporary),
+            zeroed,
+            word: words.array(number)?,
+            data: words.data(Target::Temp(TempId(number as u32))),
+            sizes: temporary.data_dims.clone(),
+        })
+    };
+    let placements = schedule.temporaries.iter().enumerate();
+    placements.filter_map(array).collect()
 }
 
 /// The axes of an array of a schedule, that with the smallest stride first.
