@@ -25,6 +25,12 @@ impl Array {
         start as usize + self.shape.origin
     }
 
+    /// The first byte, from the first point of the domain, and one past the last.
+    pub(crate) fn reach(&self) -> (isize, isize) {
+        let origin = self.shape.origin as isize;
+        (-origin, self.shape.bytes as isize - origin)
+    }
+
     /// Bytes of all elements.
     pub(crate) fn bytes(&self) -> usize {
         self.shape.bytes

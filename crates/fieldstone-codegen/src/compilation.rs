@@ -184,12 +184,21 @@ impl Compilation {
         words.collect::<Vec<_>>().join(" ")
     }
 
-    /// Whether an element of the program is a float16.
-    pub(crate) fn has_half(&self) -> bool {
+    /// Refuses what a processor has no instructions for.
+    pub(crate) fn check_types(&self, target: &Target) -> Result<(), RunError> {
         let stencil = &self.program.stencil;
         let fields = stencil.fields.iter().map(|field| field.dtype);
         let mut dtypes = fields.chain(stencil.temporaries.iter().filter_map(|temp| temp.dtype));
-        dtypes.any(|dtype| dtype == DType::Float16)
+        if target.has_half() || !dtypes.any(|dtype| dtype == DType::Float16) {
+            return Ok(());
+        }
+        Err(RunError::Unsupported {
+            place: format!("stencil '{}'", stencil.name),
+            what: format!(
+                "this processor ({}) has no instructions for float16; use float32, or the backend 'numpy'",
+                target.cpu
+            ),
+        })
     }
 
     /// The error of a failure that a kernel found.

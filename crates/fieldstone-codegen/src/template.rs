@@ -1,10 +1,11 @@
 //! The words of kernels that are the same in all runs of a prepared call.
 
-use fieldstone_stencil::ir::{FieldId, Target};
+use fieldstone_device::Address;
+use fieldstone_stencil::ir::{Field, FieldId, Target};
 use fieldstone_stencil::schedule::Schedule;
 
 use crate::array::{Array, arrays};
-use crate::call::{Call, ScalarArgument};
+use crate::call::{Call, FieldArgument, ScalarArgument};
 use crate::compilation::Compilation;
 use crate::llvm::abi::Words;
 
@@ -14,6 +15,8 @@ pub(crate) struct Template {
     /// For each field of the program its first word, the argument that it is in, and the bytes from that argument's first point to
     /// its own.
     fields: Vec<(usize, usize, isize)>,
+    /// Of each word of `fields`, the first byte from there that may be accessed, and one past the last.
+    reaches: Vec<(isize, isize)>,
     /// The first word of scalars.
     scalars: usize,
     /// Temporaries in memory of their own.
@@ -57,12 +60,40 @@ impl Template {
                 .wrapping_sub(call.fields[*argument].pointer as isize);
             (places.field(number), *argument, bytes)
         };
+        let mut data = data_strides.as_slice();
+        let reach = |(field, whole): (&FieldArgument, &Field)| {
+            let (mut low, mut high) = field.ends();
+            let (own, others) = data.split_at(whole.data_dims.len());
+            data = others;
+            for (stride, size) in own.iter().zip(&whole.data_dims) {
+                let last = stride * (*size as isize - 1);
+                (low, high) = (low + last.min(0), high + last.max(0));
+            }
+            match field.is_empty() {
+                true => (0, 0),
+                false => (low, high + whole.dtype.size() as isize),
+            }
+        };
+        let both = fields.iter().zip(&compilation.program.stencil.fields);
         Template {
+            reaches: both.map(reach).collect(),
             fields: elements.places.iter().enumerate().map(place).collect(),
             scalars: places.scalar(0),
             words,
             arrays,
         }
+    }
+
+    /// The words that are addresses on a device, and the bytes from there that may be accessed.
+    pub fn addresses(&self) -> Vec<Address> {
+        let fields = self.fields.iter().zip(&self.reaches);
+        let fields = fields.map(|((word, ..), (low, high))| (*word, *low, *high));
+        let arrays = self.arrays.iter().map(|array| {
+            let (low, high) = array.reach();
+            (array.word, low, high)
+        });
+        let address = |(word, low, high)| Address { word, low, high };
+        fields.chain(arrays).map(address).collect()
     }
 
     /// Writes the words of a run: for arguments at these addresses, arrays whose memory starts at those, and scalars.

@@ -2,14 +2,23 @@
 //!
 //! | module | what lives there |
 //! |---|---|
+//! | [`stencil`] | a stencil on accelerators, its variants |
+//! | `code` | where kernels come from: the cache, LLVM, the driver |
+//! | `prepared`, `memory` | calls, launches, and memory for temporaries |
 //! | [`plan`] | how arrays of one layout are computed with, up to LLVM IR |
 //! | `shape` | threads and points of a block, temporaries in shared memory |
 //! | `place` | where temporaries live |
 //! | [`phases`] | what a block computes between two barriers |
 
+mod code;
+mod memory;
 pub mod phases;
 mod place;
 pub mod plan;
+mod prepared;
 mod shape;
+pub mod stencil;
 
+pub use prepared::Prepared;
 pub use shape::{Shape, Shared, order};
+pub use stencil::{Gpu, Variant};

@@ -7,7 +7,7 @@ use crate::choices::Choices;
 use crate::error::RunError;
 use crate::jit::Library;
 use crate::llvm::abi::Words;
-use crate::llvm::{self, Layout, Module};
+use crate::llvm::{Layout, Module};
 use crate::plan::Plan;
 
 impl Native {
@@ -18,7 +18,7 @@ impl Native {
         choices: &Choices,
     ) -> Result<Variant, RunError> {
         let start = Instant::now();
-        self.check_types(&self.compilation.jit.target())?;
+        (self.compilation).check_types(&self.compilation.jit.target())?;
         let plan = self.plan_with(layout, choices);
         let written = start.elapsed();
         let (library, cached) = self.library(layout, &plan.module)?;
@@ -68,19 +68,5 @@ impl Native {
                 Ok((object, library))
             },
         )
-    }
-
-    /// Refuses what a processor has no instructions for.
-    fn check_types(&self, target: &llvm::Target) -> Result<(), RunError> {
-        if target.has_half() || !self.compilation.has_half() {
-            return Ok(());
-        }
-        Err(RunError::Unsupported {
-            place: format!("stencil '{}'", self.compilation.program.stencil.name),
-            what: format!(
-                "this processor ({}) has no instructions for float16; use float32, or the backend 'numpy'",
-                target.cpu
-            ),
-        })
     }
 }

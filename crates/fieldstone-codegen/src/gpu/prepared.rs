@@ -1,0 +1,173 @@
+//! Calls with arguments that lie in memory in the same way, on the same domain and device: what they have in common is found once.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use fieldstone_device::{Accelerator, Address, Launch, Stream};
+
+use super::memory::RunMemory;
+use super::plan;
+use super::stencil::{Gpu, Variant};
+use crate::call::{Call, ScalarArgument};
+use crate::error::RunError;
+use crate::llvm::abi::Words;
+use crate::template::Template;
+
+thread_local! {
+    /// Room for the words of a run.
+    static WORDS: Cell<Vec<u64>> = const { Cell::new(Vec::new()) };
+}
+
+/// All of a call but the addresses of its arguments and the values of its scalars.
+pub struct Prepared {
+    variant: Arc<Variant>,
+    template: Template,
+    addresses: Vec<Address>,
+    launches: Vec<plan::Launch>,
+}
+
+impl Gpu {
+    /// Prepares a call on a device, after compiling for it and for the layout of the arguments where that is new.
+    ///
+    /// # Errors
+    /// If the code cannot be compiled.
+    pub fn prepare(
+        &self,
+        call: &Call<'_>,
+        accelerator: &Arc<dyn Accelerator>,
+    ) -> Result<Prepared, RunError> {
+        let layout = self.compilation.elements.layout_of(call);
+        let variant = self.variant(&layout, accelerator)?;
+        let schedule = &variant.plan.schedule;
+        let template = Template::new(&self.compilation, schedule, &variant.words, call);
+        let mut addresses = template.addresses();
+        if variant.may_fail() {
+            addresses.push(Address {
+                word: Words::FAILURE,
+                low: 0,
+                high: 8,
+            });
+        }
+        let launches = match call.domain.contains(&0) {
+            true => Vec::new(),
+            false => variant.plan.launches(call.domain),
+        };
+        Ok(Prepared {
+            variant,
+            template,
+            addresses,
+            launches,
+        })
+    }
+
+    /// Puts what was prepared into a stream, for arguments whose first points of the domain are at these addresses of the device.
+    ///
+    /// Where the program may fail, the stream is waited for.
+    ///
+    /// # Errors
+    /// If memory for temporaries cannot be had, the device cannot launch a kernel, or a kernel finds that the call fails.
+    ///
+    /// # Safety
+    /// Every point of the domain, extended by the extents of the program's analysis, must be memory of the device until the stream
+    /// is synchronised, that no other work writes at the same time, or reads where it is written.
+    pub unsafe fn run_prepared(
+        &self,
+        prepared: &Prepared,
+        pointers: impl Fn(usize) -> *mut u8,
+        scalars: &[ScalarArgument],
+        stream: Stream,
+    ) -> Result<(), RunError> {
+        let Prepared {
+            variant, template, ..
+        } = prepared;
+        let accelerator = &variant.accelerator;
+        let memory = self.memory(accelerator, stream, &template.arrays, variant.may_fail())?;
+        let mut words = WORDS.take();
+        let starts = memory.arrays.iter().map(|block| block.pointer());
+        template.write(&mut words, pointers, starts, scalars);
+        // SAFETY: as the caller says.
+        let put = unsafe { prepared.put(&mut words, &memory, stream) };
+        WORDS.set(words);
+        put?;
+        let failed = match &memory.failure {
+            Some(word) => {
+                accelerator.synchronize(stream)?;
+                // SAFETY: the word is host memory, and the device is done with it.
+                unsafe { word.pointer().cast::<u64>().read() }
+            }
+            None => 0,
+        };
+        self.keep(accelerator, stream, memory)?;
+        match failed {
+            0 => Ok(()),
+            number => Err(self
+                .compilation
+                .failed(&variant.plan.module.failures, number)),
+        }
+    }
+}
+
+impl Variant {
+    /// Whether a kernel may find that a call fails.
+    pub fn may_fail(&self) -> bool {
+        !self.plan.module.failures.is_empty()
+    }
+}
+
+impl Prepared {
+    /// The device.
+    pub fn accelerator(&self) -> &Arc<dyn Accelerator> {
+        &self.variant.accelerator
+    }
+
+    /// Clears what is to be zero, and puts the kernels into a stream.
+    ///
+    /// # Safety
+    /// As [`Gpu::run_prepared`].
+    unsafe fn put(
+        &self,
+        words: &mut [u64],
+        memory: &RunMemory,
+        stream: Stream,
+    ) -> Result<(), RunError> {
+        let Variant {
+            accelerator,
+            module,
+            plan,
+            ..
+        } = self.variant.as_ref();
+        for (array, block) in self.template.arrays.iter().zip(&memory.arrays) {
+            if array.zeroed {
+                // SAFETY: the block is that long, and this run's alone.
+                unsafe { accelerator.fill(block.pointer(), 0, array.bytes(), stream)? };
+            }
+        }
+        if let Some(word) = &memory.failure {
+            // SAFETY: the word is host memory, which the device is not using.
+            unsafe { word.pointer().cast::<u64>().write(0) };
+            words[Words::FAILURE] = word.pointer() as u64;
+        }
+        for launch in &self.launches {
+            for axis in 0..3 {
+                words[Words::COUNT + axis] = launch.grid[axis] as u64;
+            }
+            words[Words::LEVELS] = launch.levels[0] as u64;
+            words[Words::LEVELS + 1] = launch.levels[1] as u64;
+            let shape = &plan.module.kernels[launch.kernel].shape;
+            let launch = Launch {
+                kernel: launch.kernel,
+                // More blocks than that no device takes, which says so.
+                grid: launch
+                    .grid
+                    .map(|count| u32::try_from(count).unwrap_or(u32::MAX)),
+                block: [shape.threads as u32, 1, 1],
+                shared_bytes: self.variant.shared_bytes[launch.kernel],
+                words,
+                addresses: &self.addresses,
+            };
+            // SAFETY: as the caller says; temporaries are in memory that this run has for itself.
+            unsafe { module.launch(&launch, stream)? };
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,189 @@
+//! A stencil on accelerators: compiled for the layouts it is called with and the devices it runs on, kept, and launched.
+
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use fieldstone_device::{Accelerator, Kind, Module, Properties};
+use fieldstone_stencil::program::Program;
+
+use super::memory::Spare;
+use super::plan::Plan;
+use crate::cache::Cache;
+use crate::choices::Choices;
+use crate::compilation::{Compilation, Origin, Reuse};
+use crate::error::RunError;
+use crate::jit::Jit;
+use crate::llvm::abi::Words;
+use crate::llvm::{Layout, Target};
+use crate::stack::deep;
+
+/// A stencil as kernels, one variant for each layout and device it was called with.
+pub struct Gpu {
+    pub(super) compilation: Compilation,
+    choices: Choices,
+    variants: RwLock<Vec<Arc<Variant>>>,
+    /// Memory of temporaries that are arrays, kept for the next run.
+    pub(super) spare: Mutex<Vec<Spare>>,
+}
+
+/// A stencil as kernels for arrays of one layout on one device.
+pub struct Variant {
+    /// How it is computed, for the layout of the arguments.
+    pub plan: Plan,
+    /// Where the code came from and how long that took.
+    pub origin: Origin,
+    /// Where it runs.
+    pub accelerator: Arc<dyn Accelerator>,
+    /// The kernels in the device's memory.
+    pub module: Box<dyn Module>,
+    pub(super) words: Words,
+    /// Bytes of shared memory that each kernel is to be launched with: those that are not part of its code.
+    pub(super) shared_bytes: Vec<u32>,
+}
+
+/// Architectures of NVIDIA's GPUs that LLVM writes code for; newer ones run that of older ones.
+const ARCHITECTURES: [(u32, u32); 12] = [
+    (7, 0),
+    (7, 2),
+    (7, 5),
+    (8, 0),
+    (8, 6),
+    (8, 7),
+    (8, 9),
+    (9, 0),
+    (10, 0),
+    (10, 1),
+    (12, 0),
+    (12, 1),
+];
+
+/// What code is made for, for a GPU of NVIDIA.
+///
+/// # Errors
+/// If it is older than any that is known here.
+pub fn nvidia(properties: &Properties) -> Result<Target, RunError> {
+    let own = properties.compute_capability.unwrap_or_default();
+    let known = ARCHITECTURES.into_iter().rev();
+    let Some((major, minor)) = known.into_iter().find(|version| *version <= own) else {
+        let (major, minor) = own;
+        return Err(RunError::Unsupported {
+            place: "backend 'gpu'".to_owned(),
+            what: format!(
+                "a GPU of compute capability {major}.{minor} is too old, expected 7.0 or newer"
+            ),
+        });
+    };
+    Ok(Target {
+        triple: "nvptx64-nvidia-cuda".to_owned(),
+        cpu: format!("sm_{major}{minor}"),
+        features: String::new(),
+    })
+}
+
+impl Gpu {
+    /// A stencil that is compiled on its first run.
+    pub fn new(
+        program: &Program,
+        jit: Arc<dyn Jit>,
+        cache: Cache,
+        reuse: Reuse,
+        choices: Choices,
+    ) -> Gpu {
+        Gpu {
+            compilation: Compilation::new(program, "gpu", jit, cache, reuse),
+            choices,
+            variants: RwLock::default(),
+            spare: Mutex::default(),
+        }
+    }
+
+    /// What code is made for, for a device.
+    ///
+    /// # Errors
+    /// If the device is too old.
+    pub fn target(&self, accelerator: &dyn Accelerator) -> Result<Target, RunError> {
+        match accelerator.id().kind {
+            Kind::Cuda => nvidia(&accelerator.properties()),
+            Kind::Simulated | Kind::Host => Ok(self.compilation.jit.target()),
+        }
+    }
+
+    /// The code for a layout on a device, compiled where there is none yet.
+    ///
+    /// # Errors
+    /// If LLVM or the device's driver fails.
+    pub fn variant(
+        &self,
+        layout: &Layout,
+        accelerator: &Arc<dyn Accelerator>,
+    ) -> Result<Arc<Variant>, RunError> {
+        let variants = self.variants.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = variants.iter().find(|one| one.is_for(layout, accelerator)) {
+            return Ok(known.clone());
+        }
+        drop(variants);
+        // Two threads may compile the same code at once; the first to finish is kept.
+        let fresh = Arc::new(self.compile(layout, accelerator)?);
+        let mut variants = self
+            .variants
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = variants.iter().find(|one| one.is_for(layout, accelerator)) {
+            return Ok(known.clone());
+        }
+        variants.push(fresh.clone());
+        Ok(fresh)
+    }
+
+    /// Every variant compiled so far.
+    pub fn variants(&self) -> Vec<Arc<Variant>> {
+        let variants = self.variants.read().unwrap_or_else(PoisonError::into_inner);
+        variants.clone()
+    }
+
+    /// How arrays of a layout are computed with for a target, up to LLVM IR.
+    pub fn plan(&self, layout: &Layout, target: &Target) -> Plan {
+        let elements = self.compilation.elements.layout(layout);
+        let program = &self.compilation.program;
+        let plan = deep(|| Plan::new(program, &elements, target, &self.choices));
+        Plan {
+            layout: layout.clone(),
+            ..plan
+        }
+    }
+
+    /// The assembly of a plan for a target: PTX for a GPU of NVIDIA.
+    ///
+    /// # Errors
+    /// If LLVM fails.
+    pub fn assembly(&self, plan: &Plan, target: &Target) -> Result<String, RunError> {
+        let (jit, text) = (&self.compilation.jit, &plan.module.text);
+        match target.is_nvidia() {
+            true => {
+                let ptx = jit.compile_for(target, text)?;
+                Ok(String::from_utf8_lossy(&ptx).into_owned())
+            }
+            false => Ok(jit.assembly(text)?),
+        }
+    }
+
+    /// The program as it is scheduled.
+    pub fn program(&self) -> &Program {
+        &self.compilation.program
+    }
+
+    /// Which axis each field is contiguous along, such as `phi=I height=K mask=none`.
+    pub fn in_words(&self, layout: &Layout) -> String {
+        self.compilation.in_words(layout)
+    }
+
+    /// What errors of a device call the stencil.
+    pub(super) fn label(&self) -> String {
+        format!("stencil '{}'", self.compilation.program.stencil.name)
+    }
+}
+
+impl Variant {
+    fn is_for(&self, layout: &Layout, accelerator: &Arc<dyn Accelerator>) -> bool {
+        self.plan.layout == *layout && Arc::ptr_eq(&self.accelerator, accelerator)
+    }
+}
