@@ -1,10 +1,16 @@
 //! What can be asked of a stencil.
 
+use fieldstone_codegen::choices::Choices;
+use fieldstone_codegen::gpu::plan::Plan;
+use fieldstone_codegen::llvm::{Layout, Target};
+use fieldstone_codegen::stack::deep;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBytes, PyTuple};
 
 use super::Stencil;
+use crate::backend::run_error;
 use crate::ending::entered;
+use crate::jit::Llvmlite;
 
 #[pymethods]
 impl Stencil {
@@ -70,6 +76,33 @@ impl Stencil {
         let _inside = entered(py);
         let preset = self.layout_of_preset(py, self.backend.name())?;
         self.executor.inspect(py, &self.program, &preset, form)
+    }
+
+    /// Its code for an accelerator, for arrays that are contiguous along their first axis: PTX for one of NVIDIA, an object file for
+    /// one of AMD.
+    fn _compiled_for<'py>(
+        &self,
+        py: Python<'py>,
+        triple: String,
+        cpu: String,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let _inside = entered(py);
+        let jit = Llvmlite::shared(py)?;
+        let features = String::new();
+        let target = Target {
+            triple,
+            cpu,
+            features,
+        };
+        let compiled = py.detach(|| {
+            let (program, _) = deep(|| self.program.for_schedule());
+            let fields = program.stencil.fields.iter();
+            let layout = Layout(fields.map(|field| field.axes.iter().next()).collect());
+            let plan = deep(|| Plan::new(&program, &layout, &target, &Choices::default()));
+            jit.compile_for(&target, &plan.module.text)
+        });
+        let code = compiled.map_err(|error| run_error(py, &error.into()))?;
+        Ok(PyBytes::new(py, &code))
     }
 
     /// For each layout called so far whether its code was in the cache, and the seconds it took to get it.

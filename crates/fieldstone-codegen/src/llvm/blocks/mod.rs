@@ -8,8 +8,10 @@
 //! | `point` | addresses of what a point reads and writes |
 //! | `tile` | nests of rows: tiles, their stages in phases |
 //! | `column` | nests of columns: one thread for each |
+//! | `function` | what a host has in a library, and an accelerator has not |
 
 mod column;
+mod function;
 mod machine;
 mod point;
 mod tile;
@@ -25,7 +27,7 @@ use super::abi::Words;
 use super::builder::{Builder, Needs};
 use super::entry::{Context, entry};
 use super::kernel::Loops;
-use super::{Failure, Layout, Target, function};
+use super::{Failure, Layout, Target};
 use crate::gpu::Shape;
 use crate::tile::Scratch;
 use machine::Machine;
@@ -128,6 +130,7 @@ pub fn emit<'a>(
         });
     }
     module.failures = failures.into_inner();
+    super::function::define(&mut module.text, &mut needs);
     function::define(&mut module.text, &mut needs);
     for declaration in needs.declarations {
         let _ = writeln!(module.text, "{declaration}");
