@@ -12,7 +12,7 @@ use crate::choices::Choices;
 use crate::cost::{Cost, worthwhile};
 use crate::llvm::{self, Kernel, Layout, Module, Target};
 use crate::native::extended;
-use crate::tile::{Scratch, Tiles};
+use crate::tile::{Lines, Scratch, Tiles};
 
 /// The axis along which most fields are contiguous, of those with the most axes: a plane has little to say beside volumes.
 pub(crate) fn contiguous(program: &Program, layout: &Layout) -> Axis {
@@ -81,7 +81,7 @@ impl Plan {
         let rows = |nest: &RowNest, (scratch, cost): (&Scratch, &Cost), levels: usize| {
             let points = extended([domain[0], domain[1], levels], nest.extent);
             let threads = worthwhile(cost.nanoseconds(points), threads);
-            Tiles::of_rows(nest, scratch, points, threads)
+            Tiles::of_rows(nest, scratch, points, threads, Lines::Apart)
         };
         match &self.schedule.nests[nest] {
             Nest::Rows(nest) => (kernels.take(1))

@@ -31,11 +31,8 @@ const BLOCK_ROWS: &[usize] = &[32, 16, 8];
 /// Scratch of a tile of rows whose points are vectors should stay within a third of a second-level cache of 1 MiB.
 const PANEL_BUDGET: usize = 336 * 1024;
 
-/// Points of such rows that are one vector of levels high: as many as fit.
-const LONG_PANELS: &[usize] = &[128, 96, 64, 48, 32];
-
-/// Points of such rows of whole columns.
-const SHORT_PANELS: &[usize] = &[32, 24];
+/// Points of such rows: as many as fit.
+const PANELS: &[usize] = &[64, 48, 32];
 
 /// Points of such rows where none of those fits.
 const SHORTEST_PANELS: usize = 16;
@@ -92,6 +89,8 @@ pub struct Scratch {
     pub vector: Option<usize>,
     /// Levels of each point of a row, where it is a vector of them.
     pub lanes: Option<usize>,
+    /// Levels of a tile of such rows where columns lie whole cache lines apart, unless that was chosen.
+    pub line: Option<usize>,
     /// Whether a nest of rows reads other rows along the block axis than the one it computes.
     pub reads_blocks: bool,
     /// Largest tile along the block axis; `None` without scratch.
@@ -209,26 +208,31 @@ impl Scratch {
         vector_bytes: usize,
     ) -> Scratch {
         let widest = nest.stages.iter().map(|stage| widest(stencil, stage)).max();
-        let lanes = (vector_bytes / widest.unwrap_or(1)).clamp(1, MOST_LANES);
-        // Whole columns visit memory in order, a vector of levels leaves most of the cache to a row.
-        let (usual, rows) = match nest.is_intense(stencil) {
-            true => (lanes, LONG_PANELS),
-            false => (PANEL_LEVELS, SHORT_PANELS),
+        let widest = widest.unwrap_or(1);
+        let lanes = (vector_bytes / widest).clamp(1, MOST_LANES);
+        let line = lanes.max(LINE / widest);
+        let chosen = choices.tile(Axis::K);
+        let chosen = chosen.map(|levels| levels.min(PANEL_LEVELS).next_multiple_of(lanes));
+        let plan = |vector: usize, levels: usize| {
+            let blocks = levels.div_ceil(lanes);
+            rings_of(rings, nest, vector, blocks, lanes)
         };
-        let levels = choices.tile(Axis::K).unwrap_or(usual).min(PANEL_LEVELS);
-        let levels = levels.next_multiple_of(lanes);
-        let plan = |vector: usize| rings_of(rings, nest, vector, levels / lanes, lanes);
-        let fits = |vector: &usize| plan(*vector).bytes <= PANEL_BUDGET;
-        let model = || rows.iter().copied().find(fits);
-        let most = (MOST_RINGS / plan(1).bytes.max(1)).max(1);
-        let chosen = choices
-            .tile(nest.roles.vector)
-            .map(|points| points.min(most));
+        let fits = |vector: usize, levels: usize| plan(vector, levels).bytes <= PANEL_BUDGET;
+        let least = chosen.unwrap_or(line);
+        let most = (MOST_RINGS / plan(1, least).bytes.max(1)).max(1);
+        let vector = (choices.tile(nest.roles.vector)).map(|points| points.min(most));
+        let model = || (PANELS.iter().copied()).find(|points| fits(*points, least));
+        let vector = vector.or_else(model).unwrap_or(SHORTEST_PANELS);
+        let lines = (1..=PANEL_LEVELS / line).rev().map(|lines| lines * line);
+        let levels = chosen.or_else(|| lines.into_iter().find(|levels| fits(vector, *levels)));
+        let levels = levels.unwrap_or(line);
         Scratch {
             lanes: Some(lanes),
+            line: chosen.is_none().then_some(line),
             slide: choices.tile(nest.roles.slide),
             block: Some(levels),
-            ..plan(chosen.or_else(model).unwrap_or(SHORTEST_PANELS))
+            // The last tile has what is left where the first begins before the first level.
+            ..plan(vector, levels + line)
         }
     }
 
@@ -456,6 +460,15 @@ fn rings_of(rings: &[Ring], nest: &RowNest, vector: usize, block: usize, lanes: 
     scratch
 }
 
+/// How columns whose levels follow each other in memory share cache lines with each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lines {
+    /// Vectors of all arrays can begin where lines do.
+    Apart,
+    /// Vectors of some lie across two.
+    Shared,
+}
+
 /// How a domain is cut into tiles, along I, J, K.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tiles {
@@ -480,7 +493,13 @@ impl Tiles {
     }
 
     /// Tiles of a nest of rows that computes `points` points along each axis.
-    pub fn of_rows(nest: &RowNest, scratch: &Scratch, points: [usize; 3], threads: usize) -> Tiles {
+    pub fn of_rows(
+        nest: &RowNest,
+        scratch: &Scratch,
+        points: [usize; 3],
+        threads: usize,
+        lines: Lines,
+    ) -> Tiles {
         let roles = nest.roles;
         let mut size = points;
         if let Some(cap) = scratch.vector {
@@ -493,6 +512,9 @@ impl Tiles {
         let blocks = points[roles.block.index()];
         size[roles.block.index()] = match (scratch.block, scratch.lanes) {
             (Some(levels), Some(lanes)) => {
+                // Tiles of one line leave most of the cache to a row. Those that share lines would have each moved twice.
+                let line = scratch.line.filter(|_| lines == Lines::Apart);
+                let levels = line.unwrap_or(levels);
                 let tiles = blocks.div_ceil(levels).max(1);
                 blocks.div_ceil(tiles).next_multiple_of(lanes)
             }

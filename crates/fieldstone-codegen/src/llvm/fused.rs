@@ -186,10 +186,7 @@ pub(super) fn row(
 impl Fused<'_> {
     /// Points of the row in a vector.
     fn width(&self) -> i64 {
-        match self.panel {
-            Some(_) => 1,
-            None => self.lanes.width as i64,
-        }
+        self.stages[0].row.points(self.lanes) as i64
     }
 
     fn dtype(&self, target: Target) -> DType {
@@ -291,7 +288,7 @@ impl Fused<'_> {
         for (computed, lead) in self.stages.iter().zip(&self.leads) {
             for area in regions(computed.stage) {
                 let place = (area, &computed.row);
-                let (start, end) = vectors_without(self.entry, b, place, self.lanes, BEYOND);
+                let (start, end) = vectors_without(self.entry, b, place, self.width(), BEYOND);
                 starts.push(b.sub(&start, lead * self.width()));
                 ends.push(b.sub(&end, lead * self.width()));
             }

@@ -29,7 +29,7 @@ impl<'a> Loops<'a> {
     pub fn ahead(self) -> (usize, bool) {
         match self {
             Loops::Rows(nest) if nest.roles.vector == Axis::K => (SHORT_AHEAD, true),
-            Loops::Rows(_) => (AHEAD, false),
+            Loops::Rows(nest) => (AHEAD, nest.roles.are_panels()),
             Loops::Columns(_) => (0, false),
         }
     }

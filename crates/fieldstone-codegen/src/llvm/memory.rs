@@ -260,8 +260,12 @@ impl Body<'_, '_> {
         self.b.call_void(&function, &arguments);
     }
 
-    /// As [`Body::store`], volatile: LLVM makes one store of this and the one past the caches in another branch otherwise.
+    /// As [`Body::store`], volatile without a mask: LLVM makes one store of this and the one past the caches in another branch
+    /// otherwise.
     pub(super) fn store_apart(&mut self, dtype: DType, value: &str, address: &str) {
+        if self.mask.is_some() {
+            return self.store(dtype, value, address);
+        }
         let (kind, align) = (self.lanes.memory(dtype), dtype.size());
         self.b.effect(format_args!(
             "store volatile {kind} {value}, ptr {address}, align {align}"

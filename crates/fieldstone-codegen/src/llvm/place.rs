@@ -43,6 +43,14 @@ impl Row {
         }
     }
 
+    /// Points of the row in a vector of so many lanes.
+    pub fn points(&self, lanes: Lanes) -> usize {
+        match self.panel {
+            Some(_) => 1,
+            None => lanes.width,
+        }
+    }
+
     /// Lanes of a panel that are computed.
     pub fn level_mask(&self, b: &mut Builder, panel: &Panel) -> String {
         let (first, end) = &panel.levels;

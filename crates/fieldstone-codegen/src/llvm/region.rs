@@ -14,7 +14,6 @@ use super::entry::Entry;
 use super::place::{self, Row};
 use super::range::{bound, clip_area, in_area};
 use super::row::Body;
-use super::types::Lanes;
 
 /// Of a stage all of whose points are computed, those regions that are not.
 pub(super) fn regions(stage: &Stage) -> impl Iterator<Item = Area> {
@@ -50,7 +49,7 @@ pub(super) fn vectors_without(
     entry: &Entry,
     b: &mut Builder,
     (area, row): (Area, &Row),
-    lanes: Lanes,
+    width: i64,
     never: i64,
 ) -> (String, String) {
     let crosses = crosses(entry, b, area, row);
@@ -67,7 +66,7 @@ pub(super) fn vectors_without(
         }
         (Some(start), _) if start.level == Level::End => {
             let start = bound(entry, b, row.vector, start);
-            ((-never).to_string(), b.sub(&start, lanes.width - 1))
+            ((-never).to_string(), b.sub(&start, width - 1))
         }
         _ => (never.to_string(), (-never).to_string()),
     };
@@ -138,7 +137,7 @@ impl Body<'_, '_> {
         if axis == Axis::K || area.along(axis) == Area::FULL.along(axis) {
             return crosses;
         }
-        let behind = self.b.add(self.first, self.lanes.width);
+        let behind = self.b.add(self.first, self.row.points(self.lanes));
         let lanes = (self.first.to_owned(), behind);
         let (start, end) = clip_area(self.entry, self.b, area, axis, lanes);
         let some = self.b.value(format_args!("icmp slt i64 {start}, {end}"));

@@ -394,7 +394,9 @@ pub(super) struct Body<'a, 'b> {
     /// Lanes at which the value counts that is computed, `None` where all do.
     pub(super) guard: Option<String>,
     pub(super) streaming: Streaming<'a>,
-    /// What is stored at all lanes, whatever the mask says.
+    /// Lanes that are stored where the mask has all, `None` where all are.
+    pub(super) stored: Option<String>,
+    /// What is stored at all lanes, whatever the masks say.
     pub(super) loose: HashSet<Target>,
     pub(super) regions: Regions,
     /// Whether a region is being computed that is apart.
@@ -426,6 +428,7 @@ impl<'a, 'b> Body<'a, 'b> {
             mask,
             guard: None,
             streaming: Streaming::Never,
+            stored: None,
             loose: HashSet::new(),
             regions: Regions::Inside,
             in_region: false,
@@ -536,11 +539,14 @@ impl Body<'_, '_> {
     pub(super) fn inside(&mut self, area: Area) -> Option<String> {
         let mut inside: Option<String> = None;
         for axis in [Axis::I, Axis::J] {
-            let test = if axis == self.row.vector {
+            let test = if axis == self.row.lanes() {
                 self.lanes_in_area(area, axis)
             } else {
-                let index = self.row.index[axis.index()].clone();
-                let test = in_area(self.entry, self.b, area, axis, &index);
+                let index = match axis == self.row.vector {
+                    true => self.first,
+                    false => &self.row.index[axis.index()],
+                };
+                let test = in_area(self.entry, self.b, area, axis, index);
                 test.map(|test| splat(self.b, self.lanes, "i1", &test))
             };
             inside = match (inside, test) {
@@ -832,10 +838,7 @@ impl Body<'_, '_> {
 
     /// The vector `ahead` points further on, of those in registers.
     fn shuffled(&mut self, blocks: &Blocks, dtype: DType, ahead: i64) -> String {
-        let width = match self.row.panel {
-            Some(_) => 1,
-            None => self.lanes.width as i64,
-        };
+        let width = self.row.points(self.lanes) as i64;
         let first = (blocks.ahead - ahead.div_euclid(width)) as usize;
         let lane = ahead.rem_euclid(width);
         if lane == 0 {
@@ -865,9 +868,10 @@ impl Body<'_, '_> {
         for (target, offset) in std::mem::take(&mut self.changed) {
             let value = self.values[&(target, offset)].clone();
             let mask = self.mask.clone();
-            if self.loose.contains(&target) {
-                self.mask = None;
-            }
+            self.mask = match self.loose.contains(&target) {
+                true => None,
+                false => mask.clone().or_else(|| self.stored.clone()),
+            };
             self.store_value(target, offset, value);
             self.mask = mask;
         }

@@ -11,7 +11,7 @@ use super::builder::Builder;
 use super::entry::{self, Context, Entry};
 use super::fused::{self, Computed, Rows};
 use super::kernel::Loops;
-use super::place::{Panel, Row};
+use super::place::{self, Panel, Row};
 use super::range::{clip_area, clip_levels, in_area, tile_range};
 use super::row;
 use super::types::Lanes;
@@ -26,6 +26,7 @@ pub(super) fn rows(
 ) {
     let roles = nest.roles;
     let [vector, block] = [roles.vector, roles.block].map(Axis::index);
+    let shift = (roles.are_panels()).then(|| levels_before(context, entry, b, nest));
     b.for_loop("%begin", "%end", "1", |b, task| {
         let count = &entry.count;
         let vector_tile = b.value(format_args!("urem i64 {task}, {}", count[vector]));
@@ -36,7 +37,10 @@ pub(super) fn rows(
             tile_range(entry, b, axis, tile, nest.extent.along(axis))
         };
         let vectors = range(b, roles.vector, &vector_tile);
-        let blocks = range(b, roles.block, &block_tile);
+        let blocks = match &shift {
+            Some(shift) => level_tile(entry, b, &block_tile, shift),
+            None => range(b, roles.block, &block_tile),
+        };
         let slides = range(b, roles.slide, &slide_tile);
         let most = nest.stages.iter().map(|stage| lag(nest, stage)).max();
         let most = most.unwrap_or(0);
@@ -60,6 +64,52 @@ pub(super) fn rows(
             }
         });
     });
+}
+
+/// Levels that the first vector of each column begins before the first level, so that vectors of what a nest writes are aligned.
+fn levels_before(context: &Context<'_>, entry: &Entry, b: &mut Builder, nest: &RowNest) -> String {
+    let statements = nest.stages.iter().flat_map(|stage| &stage.statements);
+    let mut written = statements.flat_map(|statement| {
+        let accesses = Accesses::of(statement);
+        accesses.written().collect::<Vec<_>>()
+    });
+    let along_levels = |target: &Target| {
+        entry.arrays.contains_key(target) && context.contiguous_along(*target) == Some(Axis::K)
+    };
+    let Some(target) = written.find(along_levels) else {
+        return String::from("0");
+    };
+    let array = &entry.arrays[&target];
+    let size = place::dtype(context, target).size();
+    let levels = context.scratch.line.or(context.scratch.lanes).unwrap_or(1);
+    let apart = b.value(format_args!(
+        "or i64 {}, {}",
+        array.strides[0], array.strides[1]
+    ));
+    let past = b.value(format_args!("and i64 {apart}, {}", levels * size - 1));
+    let alike = b.value(format_args!("icmp eq i64 {past}, 0"));
+    let address = b.value(format_args!("ptrtoint ptr {} to i64", array.pointer));
+    let level = b.value(format_args!(
+        "lshr i64 {address}, {}",
+        size.trailing_zeros()
+    ));
+    let before = b.value(format_args!("and i64 {level}, {}", levels - 1));
+    b.value(format_args!("select i1 {alike}, i64 {before}, i64 0"))
+}
+
+/// The levels of a tile, of which the first one begins before the first level and the last one has all that is left.
+fn level_tile(entry: &Entry, b: &mut Builder, number: &str, before: &str) -> (String, String) {
+    let k = Axis::K.index();
+    let (first, last) = &entry.levels;
+    let begin = b.mul(number, &entry.tile[k]);
+    let begin = b.sub(&begin, before);
+    let begin = b.add(first, &begin);
+    let end = b.add(&begin, &entry.tile[k]);
+    let end = b.min(&end, last);
+    let next = b.add(number, 1);
+    let is_last = b.value(format_args!("icmp eq i64 {next}, {}", entry.count[k]));
+    let end = b.value(format_args!("select i1 {is_last}, i64 {last}, i64 {end}"));
+    (begin, end)
 }
 
 /// Targets that several stages of a nest write.
@@ -217,7 +267,7 @@ fn for_blocks(
     b.for_loop(begin, end, &width.to_string(), |b, first| {
         let behind = b.add(first, width);
         let behind = b.min(&behind, end);
-        let levels = (first.to_owned(), behind.clone());
+        let levels = (b.max(first, &entry.levels.0), behind.clone());
         let levels = clip_levels(entry, b, interval, levels);
         let count = b.sub(&levels.1, &levels.0);
         let any = b.value(format_args!("icmp sgt i64 {count}, 0"));

@@ -12,7 +12,7 @@ use super::{KernelFunction, Variant};
 use crate::cost::{Cost, worthwhile};
 use crate::llvm::Kernel;
 use crate::llvm::abi::Words;
-use crate::tile::{LINE, Tiles};
+use crate::tile::{LINE, Lines, Tiles};
 
 thread_local! {
     /// Memory for the temporaries of one tile, as large as any kernel of this thread needed.
@@ -52,6 +52,8 @@ pub(super) enum Part {
 pub(super) struct Step {
     function: KernelFunction,
     tiles: Tiles,
+    /// The same where columns share cache lines.
+    shared: Tiles,
     /// Threads that are worth it.
     threads: usize,
     /// Nanoseconds it takes on one thread, if that is known.
@@ -86,9 +88,8 @@ impl Variant {
         for nest in &self.plan.schedule.nests {
             match nest {
                 Nest::Rows(nest) => {
-                    parts.push(Part::Whole(
-                        next().on_rows(nest, domain, domain[2], threads),
-                    ));
+                    let step = next().on_rows(nest, domain, domain[2], threads);
+                    parts.push(Part::Whole(step));
                 }
                 Nest::Columns(nest) => {
                     let points = extended(domain, nest.extent);
@@ -117,9 +118,16 @@ impl Variant {
 impl Code<'_> {
     fn on_rows(self, nest: &RowNest, domain: [usize; 3], levels: usize, threads: usize) -> Step {
         let points = extended([domain[0], domain[1], levels], nest.extent);
-        let tiles =
-            |kernel: &Kernel, threads| Tiles::of_rows(nest, &kernel.scratch, points, threads);
-        self.step(domain, points, threads, tiles)
+        let of = |kernel: &Kernel, threads, lines| {
+            Tiles::of_rows(nest, &kernel.scratch, points, threads, lines)
+        };
+        let step = self.step(domain, points, threads, |kernel, threads| {
+            of(kernel, threads, Lines::Apart)
+        });
+        Step {
+            shared: of(self.kernel, step.threads, Lines::Shared),
+            ..step
+        }
     }
 
     fn step(
@@ -132,9 +140,11 @@ impl Code<'_> {
         let work = self.cost.nanoseconds(points);
         let threads = worthwhile(work, threads);
         let all = domain.iter().product();
+        let tiles = tiles(self.kernel, threads);
         Step {
             function: self.function,
-            tiles: tiles(self.kernel, threads),
+            tiles,
+            shared: tiles,
             threads,
             work: match self.cost.is_open() {
                 true => f64::INFINITY,
@@ -177,10 +187,15 @@ impl Part {
     ///
     /// # Safety
     /// The words must describe memory that is valid for what the kernels read and write, and nobody else's meanwhile.
-    pub unsafe fn run(&self, words: &mut [u64], levels: usize) -> Result<(), DeviceError> {
+    pub unsafe fn run(
+        &self,
+        words: &mut [u64],
+        levels: usize,
+        lines: Lines,
+    ) -> Result<(), DeviceError> {
         match self {
             // SAFETY: as the caller says.
-            Part::Whole(step) => unsafe { step.run(words, 0..levels) },
+            Part::Whole(step) => unsafe { step.run(words, 0..levels, lines) },
             Part::Levels {
                 levels,
                 downwards,
@@ -193,7 +208,7 @@ impl Part {
                     };
                     for step in steps {
                         // SAFETY: as the caller says.
-                        unsafe { step.run(words, level..level + 1)? };
+                        unsafe { step.run(words, level..level + 1, lines)? };
                     }
                 }
                 Ok(())
@@ -205,12 +220,21 @@ impl Part {
 impl Step {
     /// # Safety
     /// As [`Part::run`].
-    unsafe fn run(&self, words: &mut [u64], levels: Range<usize>) -> Result<(), DeviceError> {
+    unsafe fn run(
+        &self,
+        words: &mut [u64],
+        levels: Range<usize>,
+        lines: Lines,
+    ) -> Result<(), DeviceError> {
+        let tiles = match lines {
+            Lines::Apart => &self.tiles,
+            Lines::Shared => &self.shared,
+        };
         words[Words::LEVELS] = levels.start as u64;
         words[Words::LEVELS + 1] = levels.end as u64;
         for axis in 0..3 {
-            words[Words::TILE + axis] = self.tiles.size[axis] as u64;
-            words[Words::COUNT + axis] = self.tiles.count[axis] as u64;
+            words[Words::TILE + axis] = tiles.size[axis] as u64;
+            words[Words::COUNT + axis] = tiles.count[axis] as u64;
         }
         words[Words::STREAM] = u64::from(self.streams);
         words[Words::AHEAD] = self.ahead as u64;
@@ -226,7 +250,7 @@ impl Step {
                 *problem.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
             }
         };
-        let tiles = self.tiles.total();
+        let tiles = tiles.total();
         if self.threads == 1 {
             body(0, 0, tiles);
         } else {

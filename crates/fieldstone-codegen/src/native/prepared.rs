@@ -5,14 +5,18 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use fieldstone_device::HostMemory;
+use fieldstone_stencil::Axis;
+use fieldstone_stencil::ir::Field;
 
 use super::launch::Part;
 use super::{Native, Variant, tuning};
-use crate::call::{Call, ScalarArgument};
+use crate::arguments::contiguous_along;
+use crate::call::{Call, FieldArgument, ScalarArgument};
 use crate::cost::work_per_thread;
 use crate::error::RunError;
 use crate::llvm::abi::Words;
 use crate::template::Template;
+use crate::tile::{LINE, Lines};
 
 thread_local! {
     /// Room for the words of a run.
@@ -40,6 +44,36 @@ pub(super) struct Run {
     levels: usize,
     template: Template,
     parts: Vec<Part>,
+    /// The words with the addresses of fields whose levels follow each other in memory, in columns that lie whole cache lines
+    /// apart; `None` if any lie otherwise.
+    columns: Option<Vec<usize>>,
+}
+
+impl Run {
+    /// Whether no cache line has points of two columns, or would not if all arrays began elsewhere.
+    fn lines(&self, words: &[u64]) -> Lines {
+        let Some(columns) = &self.columns else {
+            return Lines::Shared;
+        };
+        let alike = |pair: &[usize]| (words[pair[0]] ^ words[pair[1]]).is_multiple_of(LINE as u64);
+        match columns.windows(2).all(alike) {
+            true => Lines::Apart,
+            false => Lines::Shared,
+        }
+    }
+}
+
+/// As [`Run`] has them, for the fields of a program.
+fn columns(fields: &[Field], arguments: &[FieldArgument], words: &Words) -> Option<Vec<usize>> {
+    let all = fields.iter().zip(arguments).enumerate();
+    let along_levels =
+        all.filter(|(_, (field, argument))| contiguous_along(field, argument) == Some(Axis::K));
+    let word = |(number, (_, argument)): (usize, (&Field, &FieldArgument))| {
+        let strides = &argument.strides[..2];
+        let apart = strides.iter().all(|stride| stride % LINE as isize == 0);
+        apart.then(|| words.field(number))
+    };
+    along_levels.map(word).collect()
 }
 
 impl Native {
@@ -96,7 +130,13 @@ impl Native {
     /// What runs for a call with one of the variants for the layout of the arguments.
     pub(super) fn run_of(&self, variant: &Variant, call: &Call<'_>) -> Run {
         let schedule = &variant.plan.schedule;
+        let (fields, _) = self.compilation.elements.arguments(call);
         Run {
+            columns: columns(
+                &self.compilation.program.stencil.fields,
+                &fields,
+                &variant.words,
+            ),
             levels: call.domain[2],
             template: Template::new(&self.compilation, schedule, &variant.words, call),
             parts: match call.domain.contains(&0) {
@@ -121,10 +161,11 @@ impl Native {
         let starts = memory.iter().map(HostMemory::pointer);
         (run.template).write(&mut words, pointers, starts, scalars);
         words[Words::FAILURE] = failure.as_ptr() as u64;
+        let lines = run.lines(&words);
         let mut done = Ok(());
         for part in &run.parts {
             // SAFETY: as the caller says; temporaries are in `memory`, which this run has for itself.
-            done = unsafe { part.run(&mut words, run.levels) };
+            done = unsafe { part.run(&mut words, run.levels, lines) };
             if done.is_err() {
                 break;
             }

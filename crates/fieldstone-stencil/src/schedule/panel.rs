@@ -3,7 +3,7 @@
 //! Where levels follow each other in memory, rows along them are short, and a plane of them is large: what stages need of it does
 //! not stay in the nearest cache, and tiles that are small enough compute their edges again and again. Rows along `J` with a
 //! vector of levels at each point are long, have their neighbours in registers, and need little of each level. They visit
-//! memory in steps, though, so that they pay where much is computed for each element.
+//! memory in steps, though, so that they pay where stages read what others make at neighbours.
 
 use std::collections::HashSet;
 
@@ -11,14 +11,10 @@ use crate::grid::{Axis, Extent};
 use crate::ir::{Stencil, Stmt, StmtKind, Target};
 use crate::visit::Accesses;
 
-use super::RowNest;
 use super::loops::{is_simple, operations_of};
 
 /// Operations for each field from which on a nest is computed in such rows.
-const WORTHWHILE: usize = 40;
-
-/// Operations for each field from which on memory hardly counts.
-const INTENSE: usize = 100;
+const WORTHWHILE: usize = 10;
 
 /// Whether statements, each with its extent, are faster in rows whose points are vectors.
 pub(super) fn is_worthwhile(stencil: &Stencil, statements: Vec<(&Stmt, Extent)>) -> bool {
@@ -29,14 +25,6 @@ pub(super) fn is_worthwhile(stencil: &Stencil, statements: Vec<(&Stmt, Extent)>)
             .iter()
             .all(|(statement, _)| is_plain(stencil, statement))
         && intensity(stencil, statements.iter().map(|(statement, _)| *statement)) >= WORTHWHILE
-}
-
-impl RowNest {
-    /// Whether a nest computes so much that it does not matter in which order it visits memory.
-    pub fn is_intense(&self, stencil: &Stencil) -> bool {
-        let statements = self.stages.iter().flat_map(|stage| &stage.statements);
-        intensity(stencil, statements) >= INTENSE
-    }
 }
 
 /// Operations for each field with three axes.

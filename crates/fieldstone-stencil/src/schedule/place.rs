@@ -31,11 +31,7 @@ fn nest(stencil: &Stencil, group: &Group<'_>, contiguous: Axis) -> Nest {
     match group.kind {
         Kind::Rows { roles, extent } => {
             let statements = group.items.iter().flat_map(Item::statements);
-            let reads = match roles.are_panels() {
-                true => Reads::InPlace,
-                false => Reads::InRow(stencil),
-            };
-            let stages = stage::group(statements, reads);
+            let stages = stage::group(statements, Reads::InRow(stencil));
             Nest::Rows(RowNest::new(stencil, roles, extent, stages))
         }
         Kind::Columns => Nest::Columns(column_nest(group, contiguous)),

@@ -15,24 +15,24 @@ impl Fused<'_> {
         let (first, end) = self.ends(b, "0");
         let roomy = self.is_roomy(b, &first, &end);
         let (whole_first, whole_end) = self.whole(b, &first, &end);
-        let simple = b.value(format_args!("and i1 {roomy}, {}", panel.whole));
         let rounds = Rounds {
             whole_first: b.value(format_args!(
-                "select i1 {simple}, i64 {whole_first}, i64 {BEYOND}"
+                "select i1 {roomy}, i64 {whole_first}, i64 {BEYOND}"
             )),
             whole_end: b.min(&whole_end, &end),
             first,
             end,
             roomy,
-            streaming: self.streaming_of_panels(b),
+            streaming: self.streaming_of_panels(b, panel),
         };
         self.repeat(b, &rounds);
     }
 
-    /// Whether results go past the caches, where any may: if each of their vectors is aligned.
-    fn streaming_of_panels(&self, b: &mut Builder) -> Option<String> {
+    /// Whether results go past the caches, where any may: if each of their vectors is whole and aligned.
+    fn streaming_of_panels(&self, b: &mut Builder, panel: &Panel) -> Option<String> {
         let streamed = self.streamed();
-        let mut streaming = self.entry.stream.clone();
+        let stream = &self.entry.stream;
+        let mut streaming = b.value(format_args!("and i1 {stream}, {}", panel.whole));
         for result in &streamed {
             let pointer = self.preheaders[result.stage].pointer(result.target, Offset::ZERO);
             let address = b.value(format_args!("ptrtoint ptr {} to i64", pointer.pointer));

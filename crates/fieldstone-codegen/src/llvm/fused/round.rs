@@ -196,6 +196,9 @@ impl Fused<'_> {
             Some(_) => Regions::Apart,
             None => Regions::Absent,
         };
+        if let (None, Some(panel)) = (&body.mask, self.panel) {
+            body.stored = Some(computed.row.level_mask(body.b, panel));
+        }
         body.loose = self.loose(number);
         body.blocks = blocks.collect();
         body.stage(computed.stage);
