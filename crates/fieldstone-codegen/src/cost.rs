@@ -123,7 +123,7 @@ impl Cost {
 }
 
 /// Cycles of a stage for one vector, and whether they may be many more.
-fn cycles(stage: &Stage) -> (f64, bool) {
+pub(crate) fn cycles(stage: &Stage) -> (f64, bool) {
     let (mut cycles, mut open) = (0.0, false);
     for statement in &stage.statements {
         let mut once = Operations::default();

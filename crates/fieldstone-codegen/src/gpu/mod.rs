@@ -7,6 +7,7 @@
 //! | `prepared`, `memory` | calls, launches, and memory for temporaries |
 //! | [`plan`] | how arrays of one layout are computed with, up to LLVM IR |
 //! | `shape` | threads and points of a block, temporaries in shared memory |
+//! | `recomputation` | what is computed again rather than shared |
 //! | `place` | where temporaries live |
 //! | [`phases`] | what a block computes between two barriers |
 
@@ -16,6 +17,7 @@ pub mod phases;
 mod place;
 pub mod plan;
 mod prepared;
+mod recomputation;
 mod shape;
 pub mod stencil;
 

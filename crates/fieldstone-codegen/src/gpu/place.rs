@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use fieldstone_stencil::ir::{Stencil, Target, TempId};
 use fieldstone_stencil::program::Program;
-use fieldstone_stencil::schedule::{Nest, Placement, RowNest, Schedule};
+use fieldstone_stencil::schedule::{Nest, Placement, RowLoop, RowNest, Schedule, Stage};
 use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Axis, DType, Extent};
 
@@ -24,6 +24,17 @@ pub fn columns_in_arrays(program: &Program, schedule: &mut Schedule) {
                 extent: temporary.extent,
                 zeroed: false,
             };
+        }
+    }
+}
+
+/// Computes every stage of a nest of rows for all of a tile, also what nothing reads and would need fewer points.
+pub fn whole_tiles(schedule: &mut Schedule) {
+    for nest in &mut schedule.nests {
+        if let Nest::Rows(nest) = nest {
+            for stage in &mut nest.stages {
+                stage.extent = stage.extent.union(nest.extent);
+            }
         }
     }
 }
@@ -119,16 +130,20 @@ pub fn apart(program: &Program, schedule: &mut Schedule, index: usize) {
     };
     let parts = phases::of(nest).into_iter().map(|stages| {
         let stages = &nest.stages[stages];
-        let extent = stages[0].bounds;
-        let own =
-            |stage: &fieldstone_stencil::schedule::Stage| fieldstone_stencil::schedule::Stage {
-                extent: stage.bounds,
-                ..stage.clone()
-            };
+        let bounds = stages.iter().map(|stage| stage.bounds);
+        let extent = bounds.reduce(Extent::union).unwrap_or_default();
+        let own = |stage: &Stage| Stage {
+            extent,
+            ..stage.clone()
+        };
         Nest::Rows(RowNest {
             extent,
             stages: stages.iter().map(own).collect(),
-            ..nest.clone()
+            loops: vec![RowLoop {
+                stages: stages.len(),
+                fused: false,
+            }],
+            ..*nest
         })
     });
     let parts: Vec<Nest> = parts.collect();

@@ -4,8 +4,8 @@ use fieldstone_stencil::ir::Order;
 use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::{self, Nest, Schedule};
 
-use super::place;
 use super::shape::Shape;
+use super::{place, recomputation};
 use crate::choices::Choices;
 use crate::llvm::blocks::{self, Kernel, Module};
 use crate::llvm::{Layout, Target};
@@ -41,6 +41,10 @@ impl Plan {
         let axis = (choices.vector).unwrap_or_else(|| crate::plan::contiguous(program, layout));
         let mut schedule = schedule::build(program, axis);
         place::columns_in_arrays(program, &mut schedule);
+        place::whole_tiles(&mut schedule);
+        recomputation::recompute(&program.stencil, &mut schedule, |nest| {
+            Shape::of_rows(nest.roles.lanes, Shape::SIDES[0])
+        });
         let mut shapes = Vec::new();
         let mut index = 0;
         while index < schedule.nests.len() {
