@@ -18,6 +18,33 @@ CODE = Path(__file__).resolve().parents[1] / ".pytest_cache" / "code"
 os.environ.setdefault("FIELDSTONE_CACHE_DIR", str(CODE))
 
 
+# Folders whose tests run on all backends, that of devices among them.
+ON_DEVICE = ("backends", "call", "language")
+
+
+def _is_on_device(path: Path) -> bool:
+    return path.relative_to(Path(__file__).parent).parts[0] in ON_DEVICE
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let NumPy's arrays be arguments of stencils on a device, which are copied there with a warning."""
+    for item in items:
+        if _is_on_device(item.path):
+            item.add_marker(pytest.mark.filterwarnings("ignore::fieldstone.errors.TransferWarning"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _simulated_device(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Have a device, on machines without one as well."""
+    if not _is_on_device(request.path):
+        yield
+        return
+    import fieldstone
+
+    with fieldstone.simulated_device():
+        yield
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _threads_for_small_domains() -> Iterator[None]:
     """Cut the small domains of tests into parts for all threads, as only large ones are otherwise."""

@@ -66,8 +66,34 @@ class Device:
     @property
     def transfers(self) -> Transfers:
         """What was moved between the host and it."""
+    def create_stream(self) -> Stream:
+        """Make a new stream.
+
+        Raises
+        ------
+        DeviceError
+            If it is the host, or the driver reports an error.
+        """
     def synchronize(self) -> None:
         """Wait until all its work is done.
+
+        Raises
+        ------
+        DeviceError
+            If the driver reports an error, of that work perhaps.
+        """
+
+@final
+class Stream:
+    """A queue of work on a device: what is put into one is done in order, that of several ones at the same time."""
+
+    @property
+    def ptr(self) -> int:
+        """The number by which libraries exchange streams."""
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """Version of the protocol, and the number."""
+    def synchronize(self) -> None:
+        """Wait until all work of the stream is done.
 
         Raises
         ------

@@ -12,9 +12,9 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import SupportsIndex, overload
 
 from fieldstone import _core
-from fieldstone._core import Device, Transfers
+from fieldstone._core import Device, Stream, Transfers
 
-__all__ = ["Device", "Transfers", "devices", "simulated_device"]
+__all__ = ["Device", "Stream", "Transfers", "devices", "simulated_device"]
 
 
 def devices() -> list[Device]:

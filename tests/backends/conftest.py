@@ -3,7 +3,7 @@ import itertools
 
 import pytest
 
-BACKENDS = ("debug", "numpy", "cpu_kfirst", "cpu_ifirst")
+BACKENDS = ("debug", "numpy", "cpu_kfirst", "cpu_ifirst", "gpu")
 
 
 @pytest.fixture(params=BACKENDS)

@@ -8,7 +8,7 @@ import pytest
 
 from fieldstone import errors, gtscript
 
-COMPILED = ("cpu_kfirst", "cpu_ifirst")
+COMPILED = ("cpu_kfirst", "cpu_ifirst", "gpu")
 NAMES = ("contract", "reassociate", "reciprocal", "no_nans", "no_signed_zeros")
 
 DIFFUSION = """

@@ -148,3 +148,5 @@ def test_every_backend_gives_the_same_bits(
             fieldstone.set_num_threads(threads)
             found = outcome(BACKENDS[name], seed, definition, order, domain)
             assert_same_bits(expected, found, f"{BACKENDS[name]}, {name}, {threads} threads\n{text}")
+        found = outcome("gpu", seed, definition, order, domain)
+        assert_same_bits(expected, found, f"gpu, {name}\n{text}")

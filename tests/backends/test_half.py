@@ -10,7 +10,7 @@ import pytest
 from fieldstone import errors, gtscript, storage
 from fieldstone.gtscript import FORWARD, PARALLEL, Field, computation, interval
 
-BACKENDS = ["debug", "numpy", "cpu_kfirst", "cpu_ifirst"]
+BACKENDS = ["debug", "numpy", "cpu_kfirst", "cpu_ifirst", "gpu"]
 F16, F32, F64 = np.float16, np.float32, np.float64
 
 

@@ -169,6 +169,6 @@ def test_backends_agree(from_text, seed):
     text, definition = written(from_text, seed)
     order, domain = ORDERS[seed % len(ORDERS)], DOMAINS[seed % len(DOMAINS)]
     expected = run("debug", definition, domain, ORDERS[0])
-    for backend in ("numpy", "cpu_kfirst", "cpu_ifirst"):
+    for backend in ("numpy", "cpu_kfirst", "cpu_ifirst", "gpu"):
         for name, found, value in zip(OUTPUTS, run(backend, definition, domain, order), expected, strict=True):
             np.testing.assert_array_equal(found, value, err_msg=f"{backend}, {name}, axes {order}, of\n{text}")

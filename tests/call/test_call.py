@@ -18,7 +18,7 @@ from fieldstone._core import describe_field
 from fieldstone.gtscript import FORWARD, IJ, PARALLEL, Field, K, computation, interval
 from fieldstone.gtscript.stencil_object import AccessKind, StencilObject
 
-BACKENDS = ["debug", "numpy", "cpu_kfirst", "cpu_ifirst"]
+BACKENDS = ["debug", "numpy", "cpu_kfirst", "cpu_ifirst", "gpu"]
 F64 = np.float64
 Array = npt.NDArray[Any]
 
@@ -672,9 +672,7 @@ def test_too_few_levels(compiled: Stencils) -> None:
 @pytest.mark.parametrize(
     ("backend", "message"),
     [
-        ("gpu", "backend 'gpu' is not available in this version"),
-        ("gt:gpu", "backend 'gt:gpu' is not available in this version"),
-        ("cuda", "backend 'cuda' is not available in this version"),
+        ("cupy", "backend 'cupy' is not known; the backends are: .*gpu, gt:gpu, gtcuda, cuda"),
         (
             "numpi",
             r"backend 'numpi' is not known \(did you mean 'numpy'\?\); the backends are: debug, numpy, cpu_kfirst",
@@ -691,6 +689,9 @@ def test_a_wrong_backend(backend: str, message: str) -> None:
     ("alias", "name"),
     [
         ("gtx86", "cpu_kfirst"),
+        ("gt:gpu", "gpu"),
+        ("gtcuda", "gpu"),
+        ("cuda", "gpu"),
         ("gt:cpu_kfirst", "cpu_kfirst"),
         ("gtmc", "cpu_ifirst"),
         ("gt:cpu_ifirst", "cpu_ifirst"),

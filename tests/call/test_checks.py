@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fieldstone import errors, gtscript
 from fieldstone.gtscript import IJ, PARALLEL, Field, K, computation, interval
 
-BACKENDS = ["debug", "numpy", "cpu_kfirst", "cpu_ifirst"]
+BACKENDS = ["debug", "numpy", "cpu_kfirst", "cpu_ifirst", "gpu"]
 F64 = np.float64
 
 

@@ -13,7 +13,7 @@ from fieldstone import errors, gtscript
 from fieldstone.gtscript import PARALLEL, Field, computation, interval
 from fieldstone.gtscript.stencil_object import AccessKind
 
-BACKENDS = ["debug", "numpy", "cpu_kfirst", "cpu_ifirst"]
+BACKENDS = ["debug", "numpy", "cpu_kfirst", "cpu_ifirst", "gpu"]
 F64 = np.float64
 Array = npt.NDArray[Any]
 

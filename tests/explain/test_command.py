@@ -133,7 +133,7 @@ def test_json_and_output(model: str, tmp_path: Path, capfd: pytest.CaptureFixtur
         (["model.py:scaled", "--externals", "FACTOR=half"], "FACTOR is 'half', expected a number, True or False"),
         (["model.py:scaled"], "FACTOR"),
         (["model.py:other"], "FS0"),
-        (["model.py:doubled", "--form", "asm"], "form 'asm' exists for the backends cpu_kfirst and cpu_ifirst only"),
+        (["model.py:doubled", "--form", "asm"], "form 'asm' exists for the backends cpu_kfirst, cpu_ifirst and gpu"),
         (["model.py:lazy", "-o", "nowhere/x"], "cannot write to 'nowhere/x': No such file or directory"),
         ([], "the following arguments are required: FILE[:STENCIL]"),
     ],

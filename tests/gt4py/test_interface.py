@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import fieldstone
 import fieldstone.gt4py
-from fieldstone import errors
 
 with fieldstone.gt4py.installed():
     from gt4py import storage
@@ -337,9 +337,17 @@ def test_wrong_options_are_value_errors(arguments: dict[str, Any], words: str) -
 
 
 @pytest.mark.parametrize("name", ["gt:gpu", "cuda", "dace:gpu", "gtcuda"])
-def test_a_backend_that_is_not_there_yet_is_named(name: str) -> None:
-    with pytest.raises(errors.BackendError, match=f"GT4Py's backend '{name}' is 'gpu' of fieldstone"):
-        compiled(name)
+def test_backends_of_devices_run_on_one(name: str) -> None:
+    with fieldstone.simulated_device() as device:
+        values = np.arange(60.0).reshape(5, 4, 3)
+        inp = storage.from_array(values, backend=name)
+        out = storage.zeros((5, 4, 3), backend=name)
+        moved = device.transfers.downloads
+        compiled(name)(inp, out, origin=(1, 0, 0), domain=(4, 4, 3))
+        assert device.transfers.downloads == moved
+        expected = np.zeros((5, 4, 3))
+        compiled("numpy")(values, expected, origin=(1, 0, 0), domain=(4, 4, 3))
+        np.testing.assert_array_equal(storage.cartesian.utils.cpu_copy(out), expected)
 
 
 def test_arguments_are_checked_with_gt4pys_classes() -> None:

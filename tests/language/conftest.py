@@ -11,7 +11,7 @@ import pytest
 
 from fieldstone import gtscript
 
-BACKENDS = ["debug", "numpy", "cpu_kfirst", "cpu_ifirst"]
+BACKENDS = ["debug", "numpy", "cpu_kfirst", "cpu_ifirst", "gpu"]
 LAYOUTS = {
     "C": lambda rank, data: (*range(rank + data),),
     "F": lambda rank, data: (*range(rank + data)[::-1],),
@@ -130,9 +130,9 @@ def check() -> Callable[..., None]:
         rtol: float = 0.0,
         backends: Sequence[str] = BACKENDS,
     ) -> None:
-        rng = np.random.default_rng(sum(map(ord, definition.__name__)))
         for real in REALS:
             for backend in backends:
+                rng = np.random.default_rng(sum(map(ord, f"{definition.__name__} {real}")))
                 stencil = gtscript.stencil(
                     backend, definition, dtypes={"real": np.dtype(real)}, externals=externals or {}
                 )

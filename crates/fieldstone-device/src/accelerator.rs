@@ -247,6 +247,12 @@ pub trait Accelerator: Any + Device {
     /// If the driver reports an error.
     fn create_stream(&self) -> Result<Box<dyn Queue>, DeviceError>;
 
+    /// Whether a stream and the default stream wait for each other; one that others made need not.
+    ///
+    /// # Errors
+    /// If the driver reports an error.
+    fn waits_for_default(&self, stream: Stream) -> Result<bool, DeviceError>;
+
     /// Makes a new event.
     ///
     /// # Errors

@@ -22,11 +22,13 @@ pub struct Keywords<'py> {
     pub domain: Option<Bound<'py, PyAny>>,
     /// `exec_info=`
     pub exec_info: Option<Bound<'py, PyDict>>,
+    /// `stream=`
+    pub stream: Option<Bound<'py, PyAny>>,
     /// `validate_args=`
     pub validate: bool,
 }
 
-const KEYWORDS: [&str; 4] = ["origin", "domain", "exec_info", "validate_args"];
+const KEYWORDS: [&str; 5] = ["origin", "domain", "exec_info", "validate_args", "stream"];
 
 /// The parameters of a stencil by name.
 pub struct Signature {
@@ -35,7 +37,7 @@ pub struct Signature {
     defaults: Vec<Option<Py<PyAny>>>,
     /// How many parameters may be given by position.
     positional: usize,
-    keywords: [Py<PyString>; 4],
+    keywords: [Py<PyString>; 5],
 }
 
 impl Signature {
@@ -111,6 +113,7 @@ impl Signature {
             origin: None,
             domain: None,
             exec_info: None,
+            stream: None,
             validate: true,
         };
         for (key, value) in kwargs.into_iter().flat_map(|kwargs| kwargs.iter()) {
@@ -137,6 +140,7 @@ impl Signature {
         match found.map(|n| KEYWORDS[n]) {
             Some("origin") => keywords.origin = Some(value),
             Some("domain") => keywords.domain = Some(value),
+            Some("stream") => keywords.stream = Some(value),
             Some("exec_info") => {
                 let dict = value.cast_into::<PyDict>().map_err(|error| {
                     let given = describe_value(&error.into_inner());

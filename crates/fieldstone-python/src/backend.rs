@@ -6,17 +6,22 @@ use fieldstone_codegen::RunError;
 use fieldstone_codegen::call::Call;
 use fieldstone_codegen::choices::Choices;
 use fieldstone_codegen::error::{self, CheckError};
+use fieldstone_codegen::gpu::{self, Gpu};
 use fieldstone_codegen::interpreter::{INTERRUPTED, Interpreter};
 use fieldstone_codegen::llvm::Layout;
-use fieldstone_codegen::native::{Native, Prepared};
+use fieldstone_codegen::native::Origin;
+use fieldstone_codegen::native::{self, Native};
 use fieldstone_codegen::plan::Plan;
+use fieldstone_device::{Kind, accelerator};
 use fieldstone_stencil::suggest::closest;
 use fieldstone_stencil::{Program, SourceId};
+use fieldstone_storage::Side;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
 use crate::cache::CacheOptions;
 use crate::definition::diagnostics_error;
+use crate::device;
 use crate::errors::raise;
 use crate::jit::Llvmlite;
 use crate::numpy_backend::NumpyText;
@@ -33,9 +38,11 @@ pub enum Backend {
     CpuKFirst,
     /// Native code; its arrays have I contiguous.
     CpuIFirst,
+    /// Kernels on a device; its arrays have I contiguous.
+    Gpu,
 }
 
-const NAMES: [(&str, Backend); 8] = [
+const NAMES: [(&str, Backend); 12] = [
     ("debug", Backend::Debug),
     ("numpy", Backend::Numpy),
     ("cpu_kfirst", Backend::CpuKFirst),
@@ -44,9 +51,11 @@ const NAMES: [(&str, Backend); 8] = [
     ("cpu_ifirst", Backend::CpuIFirst),
     ("gt:cpu_ifirst", Backend::CpuIFirst),
     ("gtmc", Backend::CpuIFirst),
+    ("gpu", Backend::Gpu),
+    ("gt:gpu", Backend::Gpu),
+    ("gtcuda", Backend::Gpu),
+    ("cuda", Backend::Gpu),
 ];
-
-const ON_DEVICE: [&str; 4] = ["gpu", "gt:gpu", "gtcuda", "cuda"];
 
 impl Backend {
     /// The backend of a name or alias.
@@ -55,20 +64,12 @@ impl Backend {
             return Ok(*backend);
         }
         let known: Vec<&str> = NAMES.iter().map(|(known, _)| *known).collect();
-        let message = if ON_DEVICE.contains(&name) {
-            format!(
-                "backend '{name}' is not available in this version of fieldstone, which computes on the CPU only; the backends \
-                 are: {}",
-                known.join(", ")
-            )
-        } else {
-            let hint = closest(name, known.iter().copied())
-                .map_or_else(String::new, |name| format!(" (did you mean '{name}'?)"));
-            format!(
-                "backend '{name}' is not known{hint}; the backends are: {}",
-                known.join(", ")
-            )
-        };
+        let hint = closest(name, known.iter().copied())
+            .map_or_else(String::new, |name| format!(" (did you mean '{name}'?)"));
+        let message = format!(
+            "backend '{name}' is not known{hint}; the backends are: {}",
+            known.join(", ")
+        );
         Err(raise(py, "BackendError", message))
     }
 
@@ -79,6 +80,15 @@ impl Backend {
             Backend::Numpy => "numpy",
             Backend::CpuKFirst => "cpu_kfirst",
             Backend::CpuIFirst => "cpu_ifirst",
+            Backend::Gpu => "gpu",
+        }
+    }
+
+    /// Where its stencils run.
+    pub fn side(self) -> Side {
+        match self {
+            Backend::Gpu => Side::Device,
+            _ => Side::Host,
         }
     }
 }
@@ -91,10 +101,20 @@ pub enum Executor {
     Numpy(NumpyText),
     /// Backends `cpu_kfirst` and `cpu_ifirst`.
     Native(Box<Native>),
+    /// Backend `gpu`.
+    Gpu(Box<Gpu>),
+}
+
+/// What can be run again for the same arguments at other addresses.
+pub enum Prepared {
+    /// Machine code.
+    Native(native::Prepared),
+    /// Kernels.
+    Gpu(gpu::Prepared),
 }
 
 /// A call whose memory other threads of Python do not touch while it runs, which is what a caller of a stencil promises.
-struct Detached<'a>(&'a Call<'a>);
+pub struct Detached<'a>(pub &'a Call<'a>);
 
 // SAFETY: the pointers of a call are to memory that its arguments keep alive until the call returns.
 unsafe impl Send for Detached<'_> {}
@@ -126,10 +146,22 @@ impl Executor {
                     .map_err(|error| run_error(py, &error))?;
                 Ok(Executor::Native(Box::new(native)))
             }
+            Backend::Gpu => {
+                check_choices(py, &choices, tuned)?;
+                let jit = Llvmlite::shared(py)?;
+                let CacheOptions { cache, reuse } = cache;
+                let gpu = deep(|| Gpu::new(program, jit, cache, reuse, choices));
+                // Without a device nothing can be said before the first call.
+                if let Ok(accelerator) = accelerator(0) {
+                    gpu.check_cached(accelerator.as_ref())
+                        .map_err(|error| run_error(py, &error))?;
+                }
+                Ok(Executor::Gpu(Box::new(gpu)))
+            }
         }
     }
 
-    /// Runs a call; the interpreter lock is released where the backend does not need it. Returns what can be run again for the
+    /// Runs a call on the host; the interpreter lock is released where the backend does not need it. Returns what can be run again for the
     /// same arguments at other addresses, if the backend has that.
     ///
     /// # Safety
@@ -160,16 +192,17 @@ impl Executor {
                 let prepared = native.prepare(call)?;
                 let pointers = |argument: usize| call.fields[argument].pointer;
                 native.run_prepared(&prepared, pointers, call.scalars)?;
-                Ok(Some(prepared))
+                Ok(Some(Prepared::Native(prepared)))
             }),
+            Executor::Gpu(_) => unreachable!("a call on a device is not run on the host"),
             // SAFETY: as above.
             Executor::Numpy(text) => unsafe { text.run(py, call, origins) }.map(|()| None),
         }
     }
 }
 
-/// Forms of a stencil on its way to the machine, in order; the last three exist for each layout.
-const FORMS: [&str; 6] = ["source", "ir", "numpy", "schedule", "llvm", "asm"];
+/// Forms of a stencil on its way to the machine, in order; the last four exist for each layout.
+const FORMS: [&str; 7] = ["source", "ir", "numpy", "schedule", "llvm", "asm", "ptx"];
 
 impl Executor {
     /// One of the forms a program takes, as text: for the layouts it was compiled for, else for that of the preset.
@@ -195,11 +228,17 @@ impl Executor {
             );
             return Err(raise(py, "ArgumentValueError", message));
         }
-        let Executor::Native(native) = self else {
-            let message = format!(
-                "inspect: form '{form}' exists for the backends cpu_kfirst and cpu_ifirst only"
-            );
-            return Err(raise(py, "ArgumentValueError", message));
+        let native = match self {
+            Executor::Gpu(gpu) => return self.inspect_gpu(py, gpu, preset, form),
+            Executor::Native(native) if form != "ptx" => native,
+            _ => {
+                let backends = match form {
+                    "ptx" => "backend gpu",
+                    _ => "backends cpu_kfirst, cpu_ifirst and gpu",
+                };
+                let message = format!("inspect: form '{form}' exists for the {backends} only");
+                return Err(raise(py, "ArgumentValueError", message));
+            }
         };
         let plans = py.detach(|| {
             self.layouts(preset)
@@ -222,39 +261,88 @@ impl Executor {
         Ok(texts.join("\n"))
     }
 
+    /// Forms of kernels: what runs on the device there is, PTX for the newest GPU that any of these runs on otherwise.
+    fn inspect_gpu(
+        &self,
+        py: Python<'_>,
+        gpu: &Gpu,
+        preset: &Layout,
+        form: &str,
+    ) -> PyResult<String> {
+        let text = |layout: &Layout| {
+            let target = match (form, accelerator(0)) {
+                ("ptx", Ok(found)) if found.id().kind == Kind::Cuda => gpu.target(found.as_ref()),
+                ("ptx", _) | (_, Err(_)) => Ok(gpu::nvidia(OLDEST)),
+                (_, Ok(found)) => gpu.target(found.as_ref()),
+            }?;
+            let plan = gpu.plan(layout, &target);
+            let words = gpu.in_words(layout);
+            Ok(match form {
+                "schedule" => plan.schedule.display(&gpu.program().stencil).to_string(),
+                "llvm" => format!("; {words}\n{}", plan.module.text),
+                _ => {
+                    let comment = if target.is_nvidia() { "//" } else { "#" };
+                    format!("{comment} {words}\n{}", gpu.assembly(&plan, &target)?)
+                }
+            })
+        };
+        let texts = py.detach(|| self.layouts(preset).iter().map(text).collect());
+        let texts: Result<Vec<String>, RunError> = texts;
+        let texts = texts.map_err(|error| run_error(py, &error))?;
+        Ok(texts.join("\n"))
+    }
+
     /// The layouts it was compiled for, in the order in which that was; `preset` if there was none yet.
     pub fn layouts(&self, preset: &Layout) -> Vec<Layout> {
-        let known = match self {
-            Executor::Native(native) => native.variants(),
+        let mut known: Vec<Layout> = match self {
+            Executor::Native(native) => {
+                let variants = native.variants();
+                (variants.iter().map(|variant| variant.plan.layout.clone())).collect()
+            }
+            Executor::Gpu(gpu) => {
+                let variants = gpu.variants();
+                (variants.iter().map(|variant| variant.plan.layout.clone())).collect()
+            }
             _ => Vec::new(),
         };
         if known.is_empty() {
-            return vec![preset.clone()];
+            known.push(preset.clone());
         }
         known
-            .iter()
-            .map(|variant| variant.plan.layout.clone())
-            .collect()
     }
 
     /// Compiles for a layout, where that is to be done before a call.
     pub fn compile(&self, py: Python<'_>, layout: &Layout) -> PyResult<()> {
-        let Executor::Native(native) = self else {
-            return Ok(());
+        let done = match self {
+            Executor::Native(native) => py.detach(|| native.variant(layout).map(|_| ())),
+            Executor::Gpu(gpu) => {
+                let accelerator = device::first(py, "compile")?;
+                py.detach(|| gpu.variant(layout, &accelerator).map(|_| ()))
+            }
+            _ => Ok(()),
         };
-        py.detach(|| native.variant(layout))
-            .map_err(|error| run_error(py, &error))?;
-        Ok(())
+        done.map_err(|error| run_error(py, &error))
+    }
+
+    /// Where the code of each variant so far came from, and how long that took.
+    fn origins(&self) -> Vec<Origin> {
+        match self {
+            Executor::Native(native) => {
+                let variants = native.variants();
+                variants.iter().map(|variant| variant.origin).collect()
+            }
+            Executor::Gpu(gpu) => {
+                let variants = gpu.variants();
+                variants.iter().map(|variant| variant.origin).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// Seconds for all layouts so far: to write text for LLVM, to compile it, and to load what the cache has.
     pub fn build_times(&self) -> [f64; 3] {
-        let Executor::Native(native) = self else {
-            return [0.0; 3];
-        };
         let mut times = [0.0; 3];
-        for variant in native.variants() {
-            let origin = variant.origin;
+        for origin in self.origins() {
             times[0] += origin.written.as_secs_f64();
             times[if origin.cached { 2 } else { 1 }] +=
                 (origin.duration - origin.written).as_secs_f64();
@@ -264,15 +352,33 @@ impl Executor {
 
     /// For each layout called so far whether its code was in the cache, and the seconds it took to get it.
     pub fn compilations(&self) -> Vec<(bool, f64)> {
-        match self {
-            Executor::Native(native) => native
-                .variants()
-                .iter()
-                .map(|variant| (variant.origin.cached, variant.origin.duration.as_secs_f64()))
-                .collect(),
-            _ => Vec::new(),
-        }
+        let origins = self.origins().into_iter();
+        origins
+            .map(|origin| (origin.cached, origin.duration.as_secs_f64()))
+            .collect()
     }
+}
+
+/// The oldest architecture that kernels are written for.
+const OLDEST: (u32, u32) = (7, 0);
+
+/// Refuses choices that kernels do not have.
+fn check_choices(py: Python<'_>, choices: &Choices, tuned: bool) -> PyResult<()> {
+    let given = Choices {
+        vector: None,
+        ..choices.clone()
+    };
+    let words = match tuned {
+        true => "tuned".to_owned(),
+        false => given.to_string(),
+    };
+    if words.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "schedule: '{words}' cannot be chosen for the backend 'gpu'; what can be chosen there: vector"
+    );
+    Err(raise(py, "ArgumentValueError", message))
 }
 
 /// The text of the definition; that of the functions it calls comes after it in the program's sources.

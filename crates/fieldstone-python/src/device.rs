@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyTuple};
 
 use crate::errors::raise;
+use crate::stream::PyStream;
 
 /// How to go on where there is no GPU.
 const INSTEAD: &str = "to run without one, on a simulated device in host memory, set the environment variable \
@@ -85,6 +86,11 @@ pub fn accelerator(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<Arc<
             .map_err(|error| named(value.py(), name, &error)),
         None => Ok(None),
     }
+}
+
+/// The first accelerator, which `name` needs.
+pub fn first(py: Python<'_>, name: &str) -> PyResult<Arc<dyn Accelerator>> {
+    device::accelerator(0).map_err(|error| named(py, name, &error))
 }
 
 fn named(py: Python<'_>, name: &str, error: &DeviceError) -> PyErr {
@@ -212,6 +218,18 @@ impl PyDevice {
     fn transfers(&self) -> Transfers {
         Transfers {
             accelerator: self.accelerator.clone(),
+        }
+    }
+
+    /// A new stream.
+    fn create_stream(&self, py: Python<'_>) -> PyResult<PyStream> {
+        match &self.accelerator {
+            Some(device) => PyStream::new(py, device),
+            None => Err(raise(
+                py,
+                "DeviceError",
+                "the host has no streams; those are of accelerators",
+            )),
         }
     }
 

@@ -15,6 +15,7 @@ mod jit;
 mod numpy_backend;
 mod stencil;
 pub mod storage;
+mod stream;
 mod threads;
 
 use pyo3::prelude::*;
@@ -29,5 +30,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     ending::register(module)?;
     stencil::register(module)?;
     storage::register(module)?;
+    stream::register(module)?;
     threads::register(module)
 }

@@ -153,6 +153,12 @@ impl Pair {
         &self.accelerator
     }
 
+    /// The address on the device of what is at one of the host's.
+    pub fn there(&self, host: *mut u8) -> *mut u8 {
+        let ahead = host.addr().wrapping_sub(self.host.start.addr());
+        self.device.start.wrapping_add(ahead)
+    }
+
     /// The same elements on the device.
     pub fn on_device(&self, view: &View) -> View {
         let offset = self.range(view).start;

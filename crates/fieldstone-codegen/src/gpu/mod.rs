@@ -23,4 +23,4 @@ pub mod stencil;
 
 pub use prepared::Prepared;
 pub use shape::{Shape, Shared, order};
-pub use stencil::{Gpu, Variant};
+pub use stencil::{Gpu, Variant, nvidia};

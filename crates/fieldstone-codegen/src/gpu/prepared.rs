@@ -115,6 +115,11 @@ impl Variant {
 }
 
 impl Prepared {
+    /// Whether a kernel may find that the call fails, so that a run waits until it is done.
+    pub fn may_fail(&self) -> bool {
+        self.variant.may_fail()
+    }
+
     /// The device.
     pub fn accelerator(&self) -> &Arc<dyn Accelerator> {
         &self.variant.accelerator

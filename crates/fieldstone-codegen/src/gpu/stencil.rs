@@ -56,26 +56,26 @@ const ARCHITECTURES: [(u32, u32); 12] = [
     (12, 1),
 ];
 
-/// What code is made for, for a GPU of NVIDIA.
-///
-/// # Errors
-/// If it is older than any that is known here.
-pub fn nvidia(properties: &Properties) -> Result<Target, RunError> {
-    let own = properties.compute_capability.unwrap_or_default();
-    let known = ARCHITECTURES.into_iter().rev();
-    let Some((major, minor)) = known.into_iter().find(|version| *version <= own) else {
-        let (major, minor) = own;
-        return Err(RunError::Unsupported {
-            place: "backend 'gpu'".to_owned(),
-            what: format!(
-                "a GPU of compute capability {major}.{minor} is too old, expected 7.0 or newer"
-            ),
-        });
-    };
-    Ok(Target {
+/// What code is made for, for GPUs of NVIDIA of an architecture and newer ones.
+pub fn nvidia((major, minor): (u32, u32)) -> Target {
+    Target {
         triple: "nvptx64-nvidia-cuda".to_owned(),
         cpu: format!("sm_{major}{minor}"),
         features: String::new(),
+    }
+}
+
+/// What code is made for, for a GPU of NVIDIA.
+fn newest_for(properties: &Properties) -> Result<Target, RunError> {
+    let own = properties.compute_capability.unwrap_or_default();
+    let mut known = ARCHITECTURES.into_iter().rev();
+    let found = known.find(|version| *version <= own);
+    found.map(nvidia).ok_or_else(|| RunError::Unsupported {
+        place: "backend 'gpu'".to_owned(),
+        what: format!(
+            "a GPU of compute capability {}.{} is too old, expected 7.0 or newer",
+            own.0, own.1
+        ),
     })
 }
 
@@ -102,8 +102,20 @@ impl Gpu {
     /// If the device is too old.
     pub fn target(&self, accelerator: &dyn Accelerator) -> Result<Target, RunError> {
         match accelerator.id().kind {
-            Kind::Cuda => nvidia(&accelerator.properties()),
+            Kind::Cuda => newest_for(&accelerator.properties()),
             Kind::Simulated | Kind::Host => Ok(self.compilation.jit.target()),
+        }
+    }
+
+    /// Refuses a stencil of which the cache has no code for a device, if only code of the cache is to be used.
+    ///
+    /// # Errors
+    /// If it has none, or the device is too old.
+    pub fn check_cached(&self, accelerator: &dyn Accelerator) -> Result<(), RunError> {
+        let target = self.target(accelerator)?;
+        match self.compilation.reuse == Reuse::Only && !self.compilation.may_be_cached(&target) {
+            true => Err(self.compilation.not_cached(None)),
+            false => Ok(()),
         }
     }
 

@@ -65,6 +65,9 @@ pub(super) mod jit_option {
     pub(in super::super) const ERROR_LOG_BUFFER_BYTES: c_uint = 6;
 }
 
+/// Flag of a stream that does not wait for the default stream.
+pub(super) const NON_BLOCKING: c_uint = 1;
+
 /// The kind of what is linked.
 pub(super) const INPUT_PTX: c_uint = 1;
 
@@ -277,6 +280,7 @@ functions! {
     memset = cuMemsetD8Async(target: u64, value: c_uchar, count: usize, stream: Handle);
     stream_create = cuStreamCreate(stream: *mut Handle, flags: c_uint);
     stream_destroy = cuStreamDestroy_v2(stream: Handle);
+    stream_flags = cuStreamGetFlags(stream: Handle, flags: *mut c_uint);
     stream_synchronize = cuStreamSynchronize(stream: Handle);
     stream_wait_event = cuStreamWaitEvent(stream: Handle, event: Handle, flags: c_uint);
     event_create = cuEventCreate(event: *mut Handle, flags: c_uint);

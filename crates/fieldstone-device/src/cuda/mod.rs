@@ -413,6 +413,16 @@ impl Accelerator for Cuda {
         queue::stream(&self.context)
     }
 
+    fn waits_for_default(&self, stream: Stream) -> Result<bool, DeviceError> {
+        if stream.0 <= Stream::OF_THREAD.0 {
+            return Ok(true);
+        }
+        let mut flags = 0;
+        // SAFETY: the number is that of a stream, as its type says; the driver writes one number.
+        self.inside(|driver| unsafe { driver.stream_flags(handle(stream), &raw mut flags) })?;
+        Ok(flags & driver::NON_BLOCKING == 0)
+    }
+
     fn create_event(&self) -> Result<Box<dyn Event>, DeviceError> {
         queue::event(&self.context)
     }

@@ -93,7 +93,7 @@ fn the_numbers_are_those_of_the_header_of_the_driver() {
     use sys::CUfunction_attribute_enum as function;
     use sys::CUjit_option_enum as option;
     use sys::CUpointer_attribute_enum as pointer;
-    let numbers: [(c_int, c_int); 33] = [
+    let numbers: [(c_int, c_int); 34] = [
         (
             attribute::MULTIPROCESSOR_COUNT,
             device::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT as c_int,
@@ -217,6 +217,10 @@ fn the_numbers_are_those_of_the_header_of_the_driver() {
         (
             jit_option::ERROR_LOG_BUFFER_BYTES as c_int,
             option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES as c_int,
+        ),
+        (
+            driver::NON_BLOCKING as c_int,
+            sys::CUstream_flags_enum::CU_STREAM_NON_BLOCKING as c_int,
         ),
         (
             driver::INPUT_PTX as c_int,

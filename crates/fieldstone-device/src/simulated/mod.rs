@@ -411,6 +411,10 @@ impl Accelerator for Simulated {
         Ok(Box::new(SimulatedQueue { stream, device }))
     }
 
+    fn waits_for_default(&self, _stream: Stream) -> Result<bool, DeviceError> {
+        Ok(true)
+    }
+
     fn create_event(&self) -> Result<Box<dyn Event>, DeviceError> {
         Ok(Box::new(SimulatedEvent::new(&self.shared)))
     }

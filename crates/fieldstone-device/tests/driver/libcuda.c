@@ -70,6 +70,7 @@ struct Stream {
     struct Context *context;
     struct Stream *next;
     bool destroyed;
+    bool apart; /* it and the default stream do not wait for each other */
     struct Graph *recorded; /* what takes its work while it is captured */
 };
 
@@ -478,7 +479,8 @@ static bool same_queue(const struct Item *one, const struct Item *other) {
 static bool waits_for(const struct Item *later, const struct Item *earlier) {
     if (later->work == WAIT && later->until == earlier->number) return true;
     if (later->context != earlier->context) return false;
-    return same_queue(later, earlier) || is_default(later) || is_default(earlier);
+    bool apart = (later->stream && later->stream->apart) || (earlier->stream && earlier->stream->apart);
+    return same_queue(later, earlier) || (!apart && (is_default(later) || is_default(earlier)));
 }
 
 static char *of_device(CUdeviceptr address, size_t bytes);
@@ -580,7 +582,9 @@ static CUresult wait_for(struct Context *context, CUstream stream) {
     CUresult code = queue_of(context, stream, &queue);
     if (code) return code;
     for (struct Item *item = items; item; item = item->next)
-        if (item->context == queue.context && (is_default(&queue) || same_queue(item, &queue))) need(item);
+        if (item->context == queue.context
+            && (same_queue(item, &queue) || (is_default(&queue) && waits_for(&queue, item))))
+            need(item);
     finish_needed();
     return queue.context->broken;
 }
@@ -693,15 +697,19 @@ CUresult cuMemsetD8Async(CUdeviceptr target, unsigned char value, size_t count, 
 
 CUresult cuCtxSynchronize(void) {
     ENTER_CONTEXT
-    return wait_for(context, NULL);
+    for (struct Item *item = items; item; item = item->next)
+        if (item->context == context) need(item);
+    finish_needed();
+    return context->broken;
 }
 
 /* ---- streams and events */
 
 CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
     ENTER_CONTEXT
-    if (flags) misused("cuStreamCreate with flags %u", flags);
+    if (flags & ~1u) misused("cuStreamCreate with flags %u", flags);
     struct Stream *made = calloc(1, sizeof *made);
+    made->apart = flags & 1;
     made->context = context;
     made->next = streams;
     streams = made;
@@ -714,6 +722,14 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
     struct Item item;
     CUresult code = queue_of(context, stream, &item);
     if (!code) stream->destroyed = true;
+    return code;
+}
+
+CUresult cuStreamGetFlags(CUstream stream, unsigned *flags) {
+    ENTER_CONTEXT
+    struct Item queue;
+    CUresult code = queue_of(context, stream, &queue);
+    *flags = queue.stream && queue.stream->apart;
     return code;
 }
 

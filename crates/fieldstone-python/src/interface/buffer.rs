@@ -100,8 +100,12 @@ impl<'py> Buffer<'_, 'py> {
             Side::Host => None,
             Side::Device => Some(memory::owner_of(self.request, self.object, &view)?),
         };
-        if let (Some(accelerator), Some(stream)) = (&accelerator, self.stream()?) {
+        let mut written_in = accelerator.as_ref().map_or(Ok(None), |_| self.stream())?;
+        if let (Some(accelerator), Some(stream), false) =
+            (&accelerator, written_in, self.request.in_streams())
+        {
             memory::wait(py, accelerator.as_ref(), stream)?;
+            written_in = None;
         }
         Ok(Memory {
             view,
@@ -109,6 +113,7 @@ impl<'py> Buffer<'_, 'py> {
             writeable: !place.readonly,
             keeper: owner,
             accelerator,
+            written_in,
         })
     }
 

@@ -1,7 +1,10 @@
 //! An object as the field of a stencil call, without an allocation.
 
+use std::sync::Arc;
+
+use fieldstone_device::{Accelerator, Stream};
 use fieldstone_stencil::DType;
-use fieldstone_storage::Dim;
+use fieldstone_storage::{Dim, Side};
 use numpy::npyffi::NPY_ARRAY_WRITEABLE;
 use numpy::{PyArrayDescr, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -63,6 +66,10 @@ pub struct Description<'py> {
     pub hooks: Option<Box<Hooks<'py>>>,
     /// What is to be made current before the access.
     pub tracked: Option<Box<Tracked>>,
+    /// The device whose memory it is, for a stencil that runs on one.
+    pub accelerator: Option<Arc<dyn Accelerator>>,
+    /// The stream of the device in which somebody may be writing to it still.
+    pub written_in: Option<Stream>,
     /// Object made on the way that owns the memory.
     pub keep: Option<Bound<'py, PyAny>>,
 }
@@ -78,6 +85,8 @@ pub struct Known<'a> {
     pub origin: Option<Numbers>,
     /// What is to be made current before the access.
     pub tracked: Option<Box<Tracked>>,
+    /// The device whose memory it is, for a stencil that runs on one.
+    pub accelerator: Option<Arc<dyn Accelerator>>,
 }
 
 impl<'py> Description<'py> {
@@ -110,6 +119,8 @@ impl<'py> Description<'py> {
             origin: known.origin,
             hooks: None,
             tracked: known.tracked,
+            accelerator: known.accelerator,
+            written_in: None,
             keep: None,
         })
     }
@@ -137,8 +148,8 @@ impl<'py> Description<'py> {
         )
     }
 
-    /// The memory and the axes of an object that has been read.
-    pub fn of_found(name: &str, found: Found<'py>) -> PyResult<Self> {
+    /// The memory and the axes of an object that has been read, for a stencil that runs on a side.
+    pub fn of_found(name: &str, found: Found<'py>, side: Side) -> PyResult<Self> {
         let dims = found.dims.transpose()?;
         let Memory {
             view,
@@ -146,10 +157,15 @@ impl<'py> Description<'py> {
             writeable,
             keeper,
             accelerator,
+            written_in,
         } = found.memory;
+        let (there, elsewhere) = match side {
+            Side::Host => (None, accelerator),
+            Side::Device => (accelerator, None),
+        };
         let copied = |accelerator| Tracked::copied(dtype.py(), name, accelerator, view.clone());
-        let tracked = accelerator.map(copied).transpose()?;
-        let host = tracked.as_ref().and_then(Tracked::host).unwrap_or(&view);
+        let tracked = elsewhere.map(copied).transpose()?;
+        let host = tracked.as_ref().and_then(Tracked::view).unwrap_or(&view);
         let origin = found.origin.map(|(_, origin)| origin.into_iter());
         let pointer = host.pointer();
         let known = Known {
@@ -157,6 +173,7 @@ impl<'py> Description<'py> {
             halo: found.halo.as_deref(),
             origin: origin.map(Numbers::new),
             tracked: tracked.map(Box::new),
+            accelerator: there,
         };
         let mut description = Self::of_memory(
             name,
@@ -168,6 +185,7 @@ impl<'py> Description<'py> {
             known,
         )?;
         description.hooks = found.hooks;
+        description.written_in = written_in;
         description.keep = Some(keeper);
         Ok(description)
     }

@@ -44,6 +44,7 @@ pub fn read<'py>(request: &Request<'_, 'py>, object: &Bound<'py, PyAny>) -> PyRe
         dtype: borrowed.dtype.clone(),
         writeable: !borrowed.readonly,
         keeper: borrowed.take()?,
+        written_in: accelerator.is_some().then_some(Stream::DEFAULT),
         accelerator,
     })
 }

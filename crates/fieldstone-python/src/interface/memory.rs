@@ -22,6 +22,8 @@ pub struct Memory<'py> {
     pub keeper: Bound<'py, PyAny>,
     /// The device they are on, if it is not the host.
     pub accelerator: Option<Arc<dyn Accelerator>>,
+    /// The stream of the device in which somebody may be writing to them still.
+    pub written_in: Option<Stream>,
 }
 
 impl<'py> Memory<'py> {
@@ -33,6 +35,7 @@ impl<'py> Memory<'py> {
             writeable: array::is_writeable(array),
             keeper: array.clone().into_any(),
             accelerator: None,
+            written_in: None,
         })
     }
 

@@ -57,6 +57,13 @@ pub struct Request<'a, 'py> {
     pub prefer: Side,
 }
 
+impl Request<'_, '_> {
+    /// Whether streams of a device are waited for by others of its streams, so that the host need not wait.
+    fn in_streams(&self) -> bool {
+        self.purpose == Purpose::Call && self.prefer == Side::Device
+    }
+}
+
 /// Callables of an object that wants to know of an access to its memory.
 pub struct Hooks<'py> {
     /// Called before the access.

@@ -60,7 +60,11 @@ impl Stencil {
                 operands.push(Operand::absent());
                 continue;
             };
-            let operand = permute(py, field, describe(&field.name, given, dims)?)?;
+            let operand = permute(
+                py,
+                field,
+                describe(&field.name, given, dims, self.backend.side())?,
+            )?;
             let field = &self.program.stencil.fields[n];
             said.0[n] = contiguous_along(field, &operand.argument(&[0; 3]));
             operands.push(operand);

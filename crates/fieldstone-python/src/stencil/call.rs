@@ -4,6 +4,7 @@ use fieldstone_codegen::alias::{self, Footprint};
 use fieldstone_codegen::call::{Call, FieldArgument, ScalarArgument};
 use fieldstone_codegen::domain;
 use fieldstone_codegen::error::CallError;
+use fieldstone_codegen::native;
 use fieldstone_codegen::uses::Uses;
 use fieldstone_device::Pool;
 use fieldstone_stencil::Span;
@@ -18,7 +19,7 @@ use super::operand::{Operand, fill};
 use super::remembered::{Known, Passed, Remembered};
 use super::{PerField, Stencil};
 use crate::arguments::{self, Arguments, Keywords};
-use crate::backend::{Executor, run_error};
+use crate::backend::{Executor, Prepared, run_error};
 use crate::ending::entered;
 use crate::errors::raise;
 use crate::numpy_backend::within;
@@ -78,8 +79,14 @@ impl Stencil {
         fixed: Option<&Place>,
         remembered: &Remembered,
     ) -> PyResult<()> {
+        self.refuse_stream(py, keywords)?;
         if let Some(known) = remembered.find(self, arguments, keywords, fixed.is_some()) {
-            return self.run_known(py, &known, arguments);
+            return match known.prepared() {
+                Prepared::Native(prepared) => self.run_known(py, &known, prepared, arguments),
+                Prepared::Gpu(prepared) => {
+                    self.run_known_on_device(py, &known, prepared, (arguments, keywords))
+                }
+            };
         }
         let mut operands = PerField::new();
         self.operands(py, arguments, keywords.validate, &mut operands)?;
@@ -102,6 +109,10 @@ impl Stencil {
             self.check_memory(&operands, &origins, domain)
                 .map_err(|error| self.race(py, &error))?;
         }
+        let on_device = match &self.executor {
+            Executor::Gpu(_) => Some(self.on_device(py, &mut operands, keywords)?),
+            _ => None,
+        };
         let fields: PerField<FieldArgument> = operands
             .iter()
             .zip(&origins)
@@ -123,7 +134,7 @@ impl Stencil {
         };
         let mut prepared = None;
         self.protocol(py, &operands, domain, || {
-            let compiled = matches!(self.executor, Executor::Native(_));
+            let compiled = matches!(self.executor, Executor::Native(_) | Executor::Gpu(_));
             if let Some(times) = &keywords.exec_info {
                 times.set_item("domain", <(usize, usize, usize)>::from(domain))?;
                 times.set_item("origin", self.origins_by_name(py, &origins)?)?;
@@ -135,10 +146,20 @@ impl Stencil {
             if !domain.contains(&0) {
                 // SAFETY: the checks have shown that every access lies in the memory the arguments describe, which live
                 // until the call returns; without them that is what the caller has promised.
-                prepared = unsafe { self.executor.run(py, &call, &origins)? };
+                prepared = match (&on_device, &self.executor) {
+                    (Some(place), Executor::Gpu(gpu)) => {
+                        // SAFETY: as above; what is on the device stays until its work is done.
+                        Some(Prepared::Gpu(unsafe { place.run(py, gpu, &call)? }))
+                    }
+                    // SAFETY: as above.
+                    (_, executor) => unsafe { executor.run(py, &call, &origins)? },
+                };
                 self.tell_build_times(py)?;
             }
             if let Some(times) = &keywords.exec_info {
+                if let Some(place) = &on_device {
+                    place.synchronize(py)?;
+                }
                 if compiled {
                     stamp(times, "run_cpp_end_time")?;
                 }
@@ -162,15 +183,20 @@ impl Stencil {
     }
 
     /// Runs a call of which all is known but the values of scalars.
-    fn run_known(&self, py: Python<'_>, known: &Known, arguments: &Arguments<'_>) -> PyResult<()> {
+    fn run_known(
+        &self,
+        py: Python<'_>,
+        known: &Known,
+        prepared: &native::Prepared,
+        arguments: &Arguments<'_>,
+    ) -> PyResult<()> {
         let scalars = self.scalars(arguments)?;
         let Executor::Native(native) = &self.executor else {
-            unreachable!("only machine code is prepared");
+            unreachable!("it was prepared by this executor");
         };
         // SAFETY: the arguments lie in memory as those of a call that has passed all checks, and are apart from each other.
-        let run =
-            || unsafe { native.run_prepared(known.prepared(), |n| known.pointer(n), &scalars) };
-        let done = match known.prepared().is_brief() {
+        let run = || unsafe { native.run_prepared(prepared, |n| known.pointer(n), &scalars) };
+        let done = match prepared.is_brief() {
             // To let other threads run Python takes longer.
             true => run(),
             false => py.detach(run),
@@ -198,7 +224,7 @@ impl Stencil {
                 operands.push(Operand::absent());
                 continue;
             }
-            let description = describe(&field.name, argument, dims)?;
+            let description = describe(&field.name, argument, dims, self.backend.side())?;
             if !field.used() {
                 operands.push(Operand::unused(description));
                 continue;
@@ -216,7 +242,21 @@ impl Stencil {
         Ok(())
     }
 
-    fn scalars(&self, arguments: &Arguments<'_>) -> PyResult<PerField<ScalarArgument>> {
+    fn refuse_stream(&self, py: Python<'_>, keywords: &Keywords<'_>) -> PyResult<()> {
+        match (&keywords.stream, &self.executor) {
+            (None, _) | (_, Executor::Gpu(_)) => Ok(()),
+            (Some(_), _) => {
+                let message = format!(
+                    "stream is given, but stencil '{}' runs on the host, whose work is done when the call returns; streams are \
+                     for the backend 'gpu'",
+                    self.name()
+                );
+                Err(raise(py, "ArgumentTypeError", message))
+            }
+        }
+    }
+
+    pub(super) fn scalars(&self, arguments: &Arguments<'_>) -> PyResult<PerField<ScalarArgument>> {
         let scalars = self
             .program
             .stencil
@@ -344,8 +384,8 @@ fn unite_copies(py: Python<'_>, operands: &mut [Operand<'_>]) -> PyResult<()> {
         for first in before.iter().filter_map(|operand| operand.tracked.as_ref()) {
             tracked.unite(py, first)?;
         }
-        if let Some(host) = tracked.host() {
-            rest[0].pointer = host.pointer();
+        if let Some(view) = tracked.view() {
+            rest[0].pointer = view.pointer();
         }
     }
     Ok(())

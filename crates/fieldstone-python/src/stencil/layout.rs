@@ -138,7 +138,7 @@ impl Stencil {
     fn compiled_once_more(&self) -> &'static str {
         match self.backend {
             Backend::Debug | Backend::Numpy => "",
-            Backend::CpuKFirst | Backend::CpuIFirst => {
+            Backend::CpuKFirst | Backend::CpuIFirst | Backend::Gpu => {
                 "the stencil is compiled once more for them, and "
             }
         }

@@ -10,6 +10,8 @@
 //! 4. every argument is acquired, the backend runs, written arguments are touched, every argument is released
 //!    (`hooks`).
 //!
+//! A stencil for a device finds out which one, and copies arrays of the host there and back (`on_device`).
+//!
 //! Of calls that have passed, `remembered` keeps what the checks looked at: those that follow with arrays of the same shapes and
 //! strides differ in addresses only, and are compared instead of checked.
 //!
@@ -23,6 +25,7 @@ mod frozen;
 mod hooks;
 mod inspection;
 mod layout;
+mod on_device;
 mod operand;
 mod remembered;
 

@@ -1,8 +1,11 @@
 //! An array argument, checked against its parameter and permuted to I, J, K.
 
+use std::sync::Arc;
+
 use fieldstone_codegen::alias::Footprint;
 use fieldstone_codegen::call::FieldArgument;
 use fieldstone_codegen::domain::{Array, Requirement};
+use fieldstone_device::{Accelerator, Stream};
 use fieldstone_stencil::Axis;
 use fieldstone_storage::Dim;
 use pyo3::prelude::*;
@@ -26,6 +29,10 @@ pub struct Operand<'py> {
     pub hooks: Option<Box<Hooks<'py>>>,
     /// What is to be made current before the access.
     pub tracked: Option<Box<Tracked>>,
+    /// The device whose memory it is, for a stencil that runs on one.
+    pub accelerator: Option<Arc<dyn Accelerator>>,
+    /// The stream of the device in which somebody may be writing to it still.
+    pub written_in: Option<Stream>,
     /// Owner of the memory, if it is not the argument.
     _keep: Option<Bound<'py, PyAny>>,
 }
@@ -47,6 +54,8 @@ impl<'py> Operand<'py> {
             array: Array::ABSENT,
             hooks: None,
             tracked: None,
+            accelerator: None,
+            written_in: None,
             _keep: None,
         }
     }
@@ -216,6 +225,8 @@ pub fn fill<'py>(
     }
     operand.hooks = description.hooks;
     operand.tracked = description.tracked;
+    operand.accelerator = description.accelerator;
+    operand.written_in = description.written_in;
     operand._keep = description.keep;
     Ok(())
 }

@@ -3,13 +3,13 @@
 //! What the checks look at is compared: the kind, shape, strides and type of every array, what a storage says of its axes, the
 //! origin and the domain asked for. Addresses may differ from call to call and are read anew each time; what depends on them
 //! is checked each time: that elements are aligned, and that no written array shares memory with another one. Where that is
-//! not plain, and for everything that is neither a NumPy array nor a storage on the host, the call is checked as a new one.
+//! not plain, and for everything that is neither a NumPy array nor a storage where the stencil runs, the call is checked as a new
+//! one.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fieldstone_codegen::native::Prepared;
-use fieldstone_device::Pool;
-use fieldstone_storage::Dim;
+use fieldstone_device::{Accelerator, Pool};
+use fieldstone_storage::{Dim, Pair, Side, View};
 use numpy::{PyArrayDescr, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
@@ -17,7 +17,8 @@ use super::operand::Operand;
 use super::{PerField, Stencil};
 use crate::arguments::{self, Arguments, Keywords};
 use crate::array;
-use crate::storage::Storage;
+use crate::backend::Prepared;
+use crate::storage::{Place, Storage};
 
 /// So many calls are remembered: a stencil may be called for fields of several shapes in turn.
 const MOST: usize = 4;
@@ -65,8 +66,9 @@ enum Kind {
     Absent,
     /// A NumPy array, of no subclass.
     Array,
-    /// A storage in host memory.
+    /// A storage, in host memory or on a device.
     Storage {
+        accelerator: Option<Arc<dyn Accelerator>>,
         dims: Option<Vec<Dim>>,
         halo: Vec<(usize, usize)>,
         origin: Option<Vec<usize>>,
@@ -85,11 +87,24 @@ pub(super) struct Known {
     checked: Arc<Checked>,
     /// Of the first point of the domain, per field.
     addresses: PerField<usize>,
+    /// Of arguments with a copy on each side.
+    copies: PerField<Copies>,
+}
+
+/// An argument of which there are two copies.
+pub(super) struct Copies {
+    pub pair: Arc<Pair>,
+    pub view: View,
+    pub written: bool,
 }
 
 impl Known {
     pub fn prepared(&self) -> &Prepared {
         &self.checked.prepared
+    }
+
+    pub fn copies(&self) -> &[Copies] {
+        &self.copies
     }
 
     pub fn pointer(&self, field: usize) -> *mut u8 {
@@ -120,8 +135,15 @@ impl Remembered {
         let (checked, addresses) = (checked.iter().filter(is_same))
             .find_map(|checked| Some((checked.clone(), checked.addresses(arguments)?)))?;
         let threads = || stencil.threads.unwrap_or_else(|| Pool::global().threads());
-        let is_current = checked.prepared.is_current(threads);
-        is_current.then_some(Known { checked, addresses })
+        let (is_current, copies) = match &checked.prepared {
+            Prepared::Native(prepared) => (prepared.is_current(threads), PerField::new()),
+            Prepared::Gpu(_) => (true, checked.copies(arguments)),
+        };
+        is_current.then_some(Known {
+            checked,
+            addresses,
+            copies,
+        })
     }
 
     /// Remembers a call that has passed, if calls like it can be recognised.
@@ -189,10 +211,12 @@ fn seen(
         .map(|((field, position), (operand, origin))| {
             let object = arguments[*position].as_ref()?;
             let py = object.py();
-            if operand.hooks.is_some()
-                || operand.tracked.is_some()
-                || field.used() == object.is_none()
-            {
+            let side = stencil.backend.side();
+            let is_elsewhere = match side {
+                Side::Host => operand.tracked.is_some(),
+                Side::Device => field.used() && operand.accelerator.is_none(),
+            };
+            if operand.hooks.is_some() || is_elsewhere || field.used() == object.is_none() {
                 return None;
             }
             let start = operand.pointer.addr() as isize;
@@ -220,8 +244,12 @@ fn seen(
                 return Some(seen);
             }
             let storage = object.cast::<Storage>().ok()?.try_borrow().ok()?;
-            let view = storage.host_view()?;
+            let view = match side {
+                Side::Host => storage.host_view()?,
+                Side::Device => storage.view(),
+            };
             seen.kind = Kind::Storage {
+                accelerator: operand.accelerator.clone(),
                 dims: storage.dims().map(Into::into),
                 halo: storage.halo().into(),
                 origin: storage.explicit_origin().map(Into::into),
@@ -254,6 +282,23 @@ impl Checked {
             *start = start.wrapping_add_signed(seen.first);
         }
         Some(starts)
+    }
+
+    /// The arguments with a copy on each side.
+    fn copies(&self, arguments: &Arguments<'_>) -> PerField<Copies> {
+        let of = |seen: &Seen| {
+            let storage = arguments[seen.position].as_ref()?.cast::<Storage>().ok()?;
+            let storage = storage.try_borrow().ok()?;
+            match storage.place() {
+                Place::Pair { pair, .. } => Some(Copies {
+                    pair: Arc::clone(pair),
+                    view: storage.view().clone(),
+                    written: seen.written,
+                }),
+                _ => None,
+            }
+        };
+        self.fields.iter().filter_map(of).collect()
     }
 
     /// Whether each written array lies before or behind every other one.
@@ -292,9 +337,20 @@ impl Seen {
                     && array::is_writeable(array) == self.writeable;
                 same.then(|| array::pointer_of(array).expose_provenance())
             }
-            Kind::Storage { dims, halo, origin } => {
+            Kind::Storage {
+                accelerator,
+                dims,
+                halo,
+                origin,
+            } => {
                 let storage = object.cast::<Storage>().ok()?.try_borrow().ok()?;
-                let view = storage.host_view()?;
+                let (view, pointer) = match accelerator {
+                    None => {
+                        let view = storage.host_view()?;
+                        (view, view.pointer())
+                    }
+                    Some(accelerator) => (storage.view(), storage.pointer_on(accelerator)?),
+                };
                 let same = view.shape() == self.shape
                     && view.strides() == self.strides
                     && storage.dtype().is(&self.dtype)
@@ -302,7 +358,7 @@ impl Seen {
                     && storage.dims() == dims.as_deref()
                     && storage.halo() == halo
                     && storage.explicit_origin() == origin.as_deref();
-                same.then(|| view.pointer().expose_provenance())
+                same.then(|| pointer.expose_provenance())
             }
         }
     }

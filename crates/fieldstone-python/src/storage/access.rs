@@ -3,7 +3,9 @@
 //! Whoever reads or writes elements asks for them on one side, and says what for ([`Access`]): the memory is then current,
 //! and the other copy, if there is one, known to be behind after a write.
 
-use fieldstone_device::Stream;
+use std::sync::Arc;
+
+use fieldstone_device::{Accelerator, Stream};
 use fieldstone_storage::{Access, Pair, Side, StorageError, View};
 use pyo3::prelude::*;
 
@@ -53,6 +55,19 @@ impl Storage {
                 py.detach(|| pair.access(Side::Device, &self.view, access))
                     .map_err(|error| exception(py, &error))?;
                 Ok(pair.on_device(&self.view))
+            }
+        }
+    }
+
+    /// The address of the first element on a device, if it is that one.
+    #[inline]
+    pub fn pointer_on(&self, accelerator: &Arc<dyn Accelerator>) -> Option<*mut u8> {
+        let is_there = |own: &Arc<dyn Accelerator>| Arc::ptr_eq(own, accelerator);
+        match &self.place {
+            Place::Host => None,
+            Place::Device(own) | Place::Managed(own) => is_there(own).then(|| self.view.pointer()),
+            Place::Pair { pair, .. } => {
+                is_there(pair.accelerator()).then(|| pair.there(self.view.pointer()))
             }
         }
     }

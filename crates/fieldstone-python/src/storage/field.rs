@@ -8,7 +8,8 @@ use pyo3::types::{PyDict, PyTuple};
 use super::{Place, Storage, Tracked};
 use crate::interface::{self, Description, Known, Numbers, Purpose, Request};
 
-/// Describes the memory of an argument called `name`, without a copy.
+/// Describes the memory of an argument called `name`, without a copy, for a stencil that runs on a side; where it has memory on the
+/// other one only, that.
 ///
 /// `mapping` says what an xarray object's dims mean, before its metadata is asked.
 #[inline]
@@ -16,34 +17,44 @@ pub fn describe<'py>(
     name: &str,
     object: &Bound<'py, PyAny>,
     mapping: Option<&Bound<'py, PyAny>>,
+    side: Side,
 ) -> PyResult<Description<'py>> {
     if let Ok(array) = object.cast_exact::<PyUntypedArray>() {
         return Description::of_array(name, array, Known::default());
     }
     if let Ok(storage) = object.cast::<Storage>() {
-        return storage.borrow().described(object.py(), name);
+        return storage.borrow().described(object.py(), name, side);
     }
     let request = Request {
         name,
         purpose: Purpose::Call,
         mapping,
-        prefer: Side::Host,
+        prefer: side,
     };
-    Description::of_found(name, interface::read(&request, object)?)
+    Description::of_found(name, interface::read(&request, object)?, side)
 }
 
 impl Storage {
     #[inline]
-    fn described<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Description<'py>> {
+    fn described<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        side: Side,
+    ) -> PyResult<Description<'py>> {
         let origin = self
             .explicit_origin()
             .map(|origin| Numbers::new(origin.iter().map(|&index| index as isize)));
         let tracked = match self.place() {
             Place::Host => None,
-            _ => Tracked::of(self, py, name)?.map(Box::new),
+            _ => Tracked::of(self, py, name, side)?.map(Box::new),
         };
-        let host = tracked.as_deref().and_then(Tracked::host);
-        let pointer = host.unwrap_or(&self.view).pointer();
+        let view = tracked.as_deref().and_then(Tracked::view);
+        let pointer = view.unwrap_or(&self.view).pointer();
+        let accelerator = match side {
+            Side::Host => None,
+            Side::Device => self.place().accelerator().cloned(),
+        };
         Description::of_memory(
             name,
             pointer,
@@ -56,6 +67,7 @@ impl Storage {
                 halo: Some(self.halo()),
                 origin,
                 tracked,
+                accelerator,
             },
         )
     }
@@ -70,7 +82,7 @@ fn describe_field<'py>(
     name: &str,
 ) -> PyResult<Bound<'py, PyDict>> {
     let py = object.py();
-    let field = describe(name, object, mapping)?;
+    let field = describe(name, object, mapping, Side::Host)?;
     let dict = PyDict::new(py);
     dict.set_item("address", field.pointer.addr())?;
     dict.set_item("shape", PyTuple::new(py, field.shape())?)?;

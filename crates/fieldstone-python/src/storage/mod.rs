@@ -27,6 +27,7 @@ mod place;
 mod protocols;
 mod repr;
 mod resolve;
+mod sent;
 mod sync_state;
 mod tracked;
 mod ufunc;
@@ -38,11 +39,13 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
+pub use self::access::{transferred, warn_of_both};
 use self::axes::Axes;
 pub use self::device_array::SimulatedArray;
 pub use self::field::describe;
 pub use self::host_array::Handed;
 pub use self::place::Place;
+pub use self::sent::{Given, Sent};
 pub use self::sync_state::SyncState;
 pub use self::tracked::Tracked;
 use crate::errors::raise;
@@ -142,6 +145,11 @@ impl Storage {
     /// Index of the first point of the compute domain, if it was given apart from the halo.
     pub fn explicit_origin(&self) -> Option<&[usize]> {
         self.axes.explicit_origin.as_deref()
+    }
+
+    /// The elements, at addresses of the host where there are any, else at the device's. They need not be current.
+    pub fn view(&self) -> &View {
+        &self.view
     }
 
     /// The memory, if it is on the host only.

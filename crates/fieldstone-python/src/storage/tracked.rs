@@ -1,4 +1,4 @@
-//! A storage as the argument of a stencil that runs on the host, where it has more than host memory.
+//! A storage as the argument of a stencil, where it has more than the memory in which the stencil runs.
 
 use std::ffi::CString;
 use std::sync::Arc;
@@ -15,16 +15,20 @@ use crate::errors::raise;
 
 /// Memory that is to be made current before a stencil runs, and whose writes are to be noted after.
 pub enum Tracked {
-    /// The host's copy of two.
+    /// One of two copies.
     Pair {
         /// The two copies.
         pair: Arc<Pair>,
         /// The elements that are the argument.
         view: View,
+        /// The side of the copy.
+        side: Side,
+        /// The elements there.
+        here: View,
     },
-    /// Memory that the device may still be writing to.
+    /// Memory that the device may still be writing to, for a stencil on the host.
     Managed(Arc<dyn Accelerator>),
-    /// A copy for this call of memory on the device only.
+    /// A copy for this call of memory on the device only, for a stencil on the host.
     Copied {
         /// What the argument is called.
         name: String,
@@ -40,14 +44,20 @@ pub enum Tracked {
 }
 
 impl Tracked {
-    /// What is to be tracked of a storage, the argument called `name`; `None` for one in host memory.
-    pub fn of(storage: &Storage, py: Python<'_>, name: &str) -> PyResult<Option<Self>> {
+    /// What is to be tracked of a storage, the argument called `name` of a stencil that runs on a side.
+    pub fn of(storage: &Storage, py: Python<'_>, name: &str, side: Side) -> PyResult<Option<Self>> {
         Ok(match &storage.place {
             Place::Host => None,
             Place::Pair { pair, .. } => Some(Self::Pair {
                 pair: Arc::clone(pair),
                 view: storage.view.clone(),
+                side,
+                here: match side {
+                    Side::Host => storage.view.clone(),
+                    Side::Device => pair.on_device(&storage.view),
+                },
             }),
+            Place::Device(_) | Place::Managed(_) if side == Side::Device => None,
             Place::Managed(accelerator) => Some(Self::Managed(Arc::clone(accelerator))),
             Place::Device(accelerator) => {
                 let accelerator = Arc::clone(accelerator);
@@ -81,9 +91,9 @@ impl Tracked {
     }
 
     /// Where the stencil finds the elements.
-    pub fn host(&self) -> Option<&View> {
+    pub fn view(&self) -> Option<&View> {
         match self {
-            Self::Pair { view, .. } => Some(view),
+            Self::Pair { here, .. } => Some(here),
             Self::Managed(_) => None,
             Self::Copied { host, .. } => Some(host),
         }
@@ -92,14 +102,16 @@ impl Tracked {
     /// Makes the elements current.
     pub fn acquire(&self, py: Python<'_>, writes: bool) -> PyResult<()> {
         match self {
-            Self::Pair { pair, view } => {
+            Self::Pair {
+                pair, view, side, ..
+            } => {
                 warn_of_both(py, pair)?;
                 let access = if writes {
                     Access::ReadWrite
                 } else {
                     Access::Read
                 };
-                transferred(py, py.detach(|| pair.access(Side::Host, view, access)))
+                transferred(py, py.detach(|| pair.access(*side, view, access)))
             }
             Self::Managed(accelerator) => transferred(
                 py,
@@ -156,7 +168,7 @@ impl Tracked {
         } else if device.overlaps(first_device) {
             let message = format!(
                 "arguments '{first_name}' and '{name}' overlap in a device's memory, and each is copied to the host for this \
-                 call; pass storages with a copy on the host (managed='gt4py'), or use a backend of the device"
+                 call; pass storages with a copy on the host (managed='gt4py'), or use the backend 'gpu'"
             );
             return Err(raise(py, "AliasError", message));
         }
@@ -174,7 +186,7 @@ impl Tracked {
     /// Notes that the stencil has written to the elements.
     pub fn touch(&self, py: Python<'_>) -> PyResult<()> {
         match self {
-            Self::Pair { pair, .. } => transferred(py, py.detach(|| pair.settle(Side::Host))),
+            Self::Pair { pair, side, .. } => transferred(py, py.detach(|| pair.settle(*side))),
             Self::Managed(_) => Ok(()),
             Self::Copied {
                 accelerator,

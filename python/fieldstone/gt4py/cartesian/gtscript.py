@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from fieldstone import gtscript as _gtscript
-from fieldstone.errors import ArgumentValueError, BackendError
+from fieldstone.errors import ArgumentValueError
 from fieldstone.gtscript import (
     __INLINED,
     BACKWARD,
@@ -76,7 +76,6 @@ from fieldstone.gtscript import (
 from fieldstone.gtscript.annotations import FieldType
 from fieldstone.gtscript.cache_options import cache_options
 from fieldstone.gtscript.recipe import Recipe as _Recipe
-from fieldstone.gtscript.stencil_object import StencilObject as _StencilObject
 
 from . import backend as backends
 from . import config, definitions
@@ -310,15 +309,6 @@ class Recipe(_Recipe):
     def runs_on(self) -> str:
         """Name of fieldstone's backend that executes it."""
         return backends.from_name(self.backend).fieldstone_name
-
-    def build(self) -> _StencilObject:
-        """Make the stencil."""
-        try:
-            return super().build()
-        except BackendError as error:
-            raise BackendError(
-                f"GT4Py's backend {self.backend!r} is {self.runs_on!r} of fieldstone: {error}"
-            ) from error
 
     @property
     def base(self) -> type[StencilObject]:

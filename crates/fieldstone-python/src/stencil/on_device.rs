@@ -1,0 +1,297 @@
+//! A call of a stencil that runs on a device: which one, in which stream, and what has to be copied there.
+
+use std::sync::Arc;
+
+use fieldstone_codegen::RunError;
+use fieldstone_codegen::call::{Call, ScalarArgument};
+use fieldstone_codegen::gpu::{Gpu, Prepared};
+use fieldstone_device::{Accelerator, DeviceError, Kind, Stream};
+use fieldstone_storage::{Access, Side, View};
+use pyo3::prelude::*;
+
+use super::operand::Operand;
+use super::remembered::{Copies, Known};
+use super::{PerField, Stencil};
+use crate::arguments::{Arguments, Keywords};
+use crate::backend::{Detached, Executor, run_error};
+use crate::device;
+use crate::errors::raise;
+use crate::storage::{Given, Sent, transferred, warn_of_both};
+use crate::stream;
+
+/// Where a call runs.
+pub(super) struct OnDevice {
+    pub accelerator: Arc<dyn Accelerator>,
+    pub stream: Stream,
+    /// Whether the stream and the default one, in which memory is moved, have to be told to wait for each other.
+    apart: bool,
+    /// Streams in which arguments may be written to still.
+    before: PerField<Stream>,
+    /// Arrays of the host.
+    sent: Option<Sent>,
+}
+
+impl Stencil {
+    /// Where a call with these arguments runs. Those in host memory get room on the device, and are there afterwards.
+    pub(super) fn on_device(
+        &self,
+        py: Python<'_>,
+        operands: &mut [Operand<'_>],
+        keywords: &Keywords<'_>,
+    ) -> PyResult<OnDevice> {
+        let accelerator = self.accelerator_of(py, operands)?;
+        let mut place = OnDevice::new(py, accelerator, keywords)?;
+        for other in operands.iter().filter_map(|operand| operand.written_in) {
+            if !is_same(other, place.stream) && !place.before.contains(&other) {
+                place.before.push(other);
+            }
+        }
+        place.sent = self.room(py, operands, &place.accelerator)?;
+        Ok(place)
+    }
+
+    /// Runs a call of which all is known but the values of scalars.
+    pub(super) fn run_known_on_device(
+        &self,
+        py: Python<'_>,
+        known: &Known,
+        prepared: &Prepared,
+        (arguments, keywords): (&Arguments<'_>, &Keywords<'_>),
+    ) -> PyResult<()> {
+        let scalars = self.scalars(arguments)?;
+        let Executor::Gpu(gpu) = &self.executor else {
+            unreachable!("it was prepared by this executor");
+        };
+        let place = OnDevice::new(py, prepared.accelerator().clone(), keywords)?;
+        for copies in known.copies() {
+            copies.acquire(py)?;
+        }
+        // SAFETY: the arguments lie in memory as those of a call that has passed all checks, and are apart from each other.
+        let run = || unsafe { place.put(gpu, prepared, |n| known.pointer(n), &scalars) };
+        let done = match is_brief(prepared) {
+            // To let other threads run Python takes longer.
+            true => run(),
+            false => py.detach(run),
+        };
+        // A run that failed may have written something.
+        let noted = known.copies().iter().map(|copies| copies.settle(py));
+        let noted: PyResult<()> = noted.collect();
+        done.map_err(|error| run_error(py, &error))?;
+        noted
+    }
+
+    /// The device of the arguments, else the first one.
+    fn accelerator_of(
+        &self,
+        py: Python<'_>,
+        operands: &[Operand<'_>],
+    ) -> PyResult<Arc<dyn Accelerator>> {
+        let mut found: Option<(usize, &Arc<dyn Accelerator>)> = None;
+        for (n, operand) in operands.iter().enumerate() {
+            let Some(accelerator) = &operand.accelerator else {
+                continue;
+            };
+            match found {
+                None => found = Some((n, accelerator)),
+                Some((first, other)) if !Arc::ptr_eq(other, accelerator) => {
+                    let message = format!(
+                        "stencil '{}': argument '{}' is on {} and argument '{}' on {}, and a stencil runs on one device; copy one of \
+                         them there, with storage(data, device='gpu:{}')",
+                        self.name(),
+                        self.fields[first].name,
+                        other.name(),
+                        self.fields[n].name,
+                        accelerator.name(),
+                        other.id().index,
+                    );
+                    return Err(raise(py, "DeviceError", message));
+                }
+                Some(_) => {}
+            }
+        }
+        match found {
+            Some((_, accelerator)) => Ok(Arc::clone(accelerator)),
+            None => device::first(py, "backend 'gpu'"),
+        }
+    }
+
+    /// Copies of the arguments in host memory are where the operands are afterwards.
+    fn room(
+        &self,
+        py: Python<'_>,
+        operands: &mut [Operand<'_>],
+        accelerator: &Arc<dyn Accelerator>,
+    ) -> PyResult<Option<Sent>> {
+        let on_host = |(n, operand): &(usize, &Operand<'_>)| {
+            self.fields[*n].used() && operand.accelerator.is_none() && !operand.pointer.is_null()
+        };
+        let given: Vec<usize> = (operands.iter().enumerate())
+            .filter(on_host)
+            .map(|(n, _)| n)
+            .collect();
+        if given.is_empty() {
+            return Ok(None);
+        }
+        let arrays = given.iter().map(|&n| {
+            let field = &self.fields[n];
+            Ok(Given {
+                name: field.name.clone(),
+                host: elements(py, &operands[n], field.dtype.size())?,
+                written: field.writes,
+            })
+        });
+        let sent = Sent::new(py, accelerator, arrays.collect::<PyResult<_>>()?)?;
+        for n in given {
+            if let Some(there) = sent.there(operands[n].pointer) {
+                operands[n].pointer = there;
+            }
+        }
+        Ok(Some(sent))
+    }
+}
+
+/// The elements of an array in host memory, those that are repeated once.
+fn elements(py: Python<'_>, operand: &Operand<'_>, itemsize: usize) -> PyResult<View> {
+    let axes = operand.array.shape.iter().zip(&operand.strides);
+    let axes = axes.map(|(size, stride)| (*size, *stride));
+    let axes = axes.chain(operand.data.iter().copied());
+    let (shape, strides): (Vec<usize>, Vec<isize>) = axes
+        .map(|(size, stride)| match stride {
+            0 => (size.min(1), itemsize as isize),
+            _ => (size, stride),
+        })
+        .unzip();
+    // SAFETY: the argument described these elements, and keeps them alive.
+    unsafe { View::new(operand.pointer, shape, strides, itemsize, None) }
+        .map_err(|error| crate::array::exception(py, &error))
+}
+
+/// Whether two numbers mean the same stream.
+fn is_same(one: Stream, other: Stream) -> bool {
+    let is_default = |stream: Stream| stream.0 <= 1;
+    one == other || (is_default(one) && is_default(other))
+}
+
+impl Copies {
+    /// Makes the device's copy current, and notes that it is going to be written if it is.
+    fn acquire(&self, py: Python<'_>) -> PyResult<()> {
+        warn_of_both(py, &self.pair)?;
+        let access = match self.written {
+            true => Access::ReadWrite,
+            false => Access::Read,
+        };
+        let current = match self.pair.is_current(Side::Device, &self.view) {
+            // Nothing is moved, and to let other threads run Python takes longer.
+            true => self.pair.access(Side::Device, &self.view, access),
+            false => py.detach(|| self.pair.access(Side::Device, &self.view, access)),
+        };
+        transferred(py, current)
+    }
+
+    /// Brings arrays that are out on the host up to date.
+    fn settle(&self, py: Python<'_>) -> PyResult<()> {
+        match self.written && self.pair.is_out(Side::Host) {
+            true => transferred(py, py.detach(|| self.pair.settle(Side::Device))),
+            false => Ok(()),
+        }
+    }
+}
+
+impl OnDevice {
+    fn new(
+        py: Python<'_>,
+        accelerator: Arc<dyn Accelerator>,
+        keywords: &Keywords<'_>,
+    ) -> PyResult<Self> {
+        let stream = match &keywords.stream {
+            Some(given) => stream::given(given)?,
+            None => stream::current(py, accelerator.as_ref())?,
+        };
+        let apart = !accelerator
+            .waits_for_default(stream)
+            .map_err(|error| device::exception(py, &error))?;
+        Ok(OnDevice {
+            accelerator,
+            stream,
+            apart,
+            before: PerField::new(),
+            sent: None,
+        })
+    }
+
+    /// Copies arrays of the host, puts the kernels into the stream, and copies back what was written.
+    ///
+    /// # Safety
+    /// As [`Gpu::run_prepared`].
+    pub unsafe fn run(&self, py: Python<'_>, gpu: &Gpu, call: &Call<'_>) -> PyResult<Prepared> {
+        if let Some(sent) = &self.sent {
+            sent.send(py)?;
+        }
+        let detached = Detached(call);
+        let prepared = py
+            .detach(|| {
+                // The whole wrapper moves into the closure, not its field.
+                let detached = detached;
+                let call = detached.0;
+                let prepared = gpu.prepare(call, &self.accelerator)?;
+                let pointers = |argument: usize| call.fields[argument].pointer;
+                // SAFETY: as the caller says.
+                unsafe { self.put(gpu, &prepared, pointers, call.scalars)? };
+                Ok(prepared)
+            })
+            .map_err(|error| run_error(py, &error))?;
+        if let Some(sent) = &self.sent {
+            sent.fetch(py)?;
+        }
+        Ok(prepared)
+    }
+
+    /// Puts kernels into the stream, behind what they have to wait for.
+    ///
+    /// # Safety
+    /// As [`Gpu::run_prepared`].
+    unsafe fn put(
+        &self,
+        gpu: &Gpu,
+        prepared: &Prepared,
+        pointers: impl Fn(usize) -> *mut u8,
+        scalars: &[ScalarArgument],
+    ) -> Result<(), RunError> {
+        self.order()?;
+        // SAFETY: as the caller says.
+        unsafe { gpu.run_prepared(prepared, pointers, scalars, self.stream)? };
+        Ok(self.order_after()?)
+    }
+
+    /// Lets the stream wait for whoever may be writing to arguments.
+    fn order(&self) -> Result<(), DeviceError> {
+        let moved = self.apart.then_some(Stream::DEFAULT);
+        for other in self.before.iter().copied().chain(moved) {
+            let event = self.accelerator.create_event()?;
+            event.record(other)?;
+            event.hold(self.stream)?;
+        }
+        Ok(())
+    }
+
+    /// Lets what is moved from now on wait for the stream.
+    fn order_after(&self) -> Result<(), DeviceError> {
+        if !self.apart {
+            return Ok(());
+        }
+        let event = self.accelerator.create_event()?;
+        event.record(self.stream)?;
+        event.hold(Stream::DEFAULT)
+    }
+
+    /// Waits until all is done.
+    pub fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.accelerator.synchronize(self.stream))
+            .map_err(|error| device::exception(py, &error))
+    }
+}
+
+/// Whether a launch returns at once.
+pub(super) fn is_brief(prepared: &Prepared) -> bool {
+    prepared.accelerator().id().kind == Kind::Cuda && !prepared.may_fail()
+}
