@@ -240,3 +240,115 @@ except errors.DeviceError as error:
     printed = run(double, code).splitlines()
     assert printed[0] == "SoftwareManagedGPUStorage 24.0 12.0"
     assert "CuPy is not installed; install it" in printed[1]
+
+
+STENCIL = """
+from fieldstone import gtscript
+from fieldstone.gtscript import PARALLEL, Field, computation, interval
+
+@gtscript.stencil(backend="gpu")
+def smooth(inp: Field[np.float64], out: Field[np.float64]):
+    with computation(PARALLEL), interval(...):
+        along = inp[-1, 0, 0] + inp[1, 0, 0]
+        out = along[0, -1, 0] + along[0, 1, 0]
+
+def fields(number=0, **keywords):
+    return [storage.zeros((12, 10, 4), device=("gpu", number), halo=(1, 1, 0), **keywords) for _ in range(2)]
+"""
+
+
+def run_stencil(library: Path, tmp_path: Path, code: str, **settings: str) -> list[str]:
+    """What a process prints whose kernels do nothing; the text of a stencil must be in a file."""
+    path = tmp_path / "model.py"
+    path.write_text(f"import fieldstone, numpy as np\nfrom fieldstone import errors, storage\n{STENCIL}{code}")
+    settings = {"DOUBLE_IDLE": "1", "FIELDSTONE_CACHE_DIR": str(tmp_path / "cache"), **settings}
+    return run(library, f"import runpy; runpy.run_path({str(path)!r}, run_name='model')", **settings).splitlines()
+
+
+def test_kernels_are_assembled_loaded_and_launched(double: Path, tmp_path: Path) -> None:
+    code = """
+a, b = fields()
+gpu = fieldstone.devices()[1]
+for _ in range(3):
+    smooth(a, b)
+    smooth(b, a)
+print(gpu.transfers, smooth._compilations[0][0])
+print(smooth.inspect("ptx").count(".target sm_90"), b.sync_state.state == b.SyncState.SYNC_DEVICE_DIRTY)
+"""
+    nothing = "Transfers(uploads=0, uploaded_bytes=0, downloads=0, downloaded_bytes=0)"
+    first, again = (run_stencil(double, tmp_path, code) for _ in range(2))
+    assert first[:2] == [f"{nothing} False", "1 True"]
+    assert again[:2] == [f"{nothing} True", "1 True"]
+    assert first[-1] == "left behind: 0 blocks, 0 streams, 0 events, 0 contexts, 0 modules, 0 graphs"
+
+
+def test_code_for_another_driver_is_assembled_anew(double: Path, tmp_path: Path) -> None:
+    code = "smooth(*fields()); print(smooth._compilations[0][0], len(fieldstone.cache.entries()))"
+    assert run_stencil(double, tmp_path, code)[0] == "False 2"
+    assert run_stencil(double, tmp_path, code)[0] == "True 2"
+    assert run_stencil(double, tmp_path, code, DOUBLE_VERSION="13000")[0] == "False 3"
+
+
+def test_a_fault_names_the_stencil(double: Path, tmp_path: Path) -> None:
+    code = """
+a, b = fields(managed=False)
+smooth(a, b)
+try:
+    fieldstone.devices()[1].synchronize()
+except errors.DeviceError as error:
+    print(error)
+import os; os._exit(0)
+"""
+    text = run_stencil(double, tmp_path, code, DOUBLE_FAULT="3")[0]
+    assert "CUDA_ERROR_ILLEGAL_ADDRESS" in text
+    assert text.endswith("; launched last: 'fieldstone_kernel_0' of stencil 'smooth'")
+
+
+# What CuPy and PyTorch tell of the stream that they work in.
+LIBRARIES = {
+    "cupy": "types.SimpleNamespace(cuda=types.SimpleNamespace("
+    "get_current_stream=lambda: types.SimpleNamespace(ptr={ptr})))",
+    "torch": "types.SimpleNamespace(cuda=types.SimpleNamespace(is_initialized=lambda: True, "
+    "current_stream=lambda index: types.SimpleNamespace(cuda_stream={ptr})))",
+}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_the_current_stream_of_a_library_is_used(double: Path, tmp_path: Path, library: str) -> None:
+    """The double ends the process where a stream is none."""
+    current = LIBRARIES[library].format(ptr="stream.ptr")
+    code = f"""
+import sys, types
+stream = fieldstone.devices()[1].create_stream()
+sys.modules[{library!r}] = {current}
+a, b = fields(managed=False)
+smooth(a, b)
+smooth(a, b)
+stream.synchronize()
+sys.modules[{library!r}] = {LIBRARIES[library].format(ptr=0x1234)}
+print("no stream", flush=True)
+smooth(a, b)
+"""
+    with pytest.raises(AssertionError, match="stream 0x1234 is none"):
+        run_stencil(double, tmp_path, code)
+
+
+def test_arguments_with_streams_of_their_own_are_waited_for(double: Path, tmp_path: Path) -> None:
+    code = """
+a, b = fields(managed=False)
+device = fieldstone.devices()[1]
+theirs, ours = device.create_stream(), device.create_stream()
+
+class Array:
+    def __init__(self, field, stream):
+        self.field, self.stream = field, stream
+    @property
+    def __cuda_array_interface__(self):
+        return dict(self.field.__cuda_array_interface__, stream=self.stream)
+
+for stream in (theirs.ptr, ours.ptr, 1, 2):
+    smooth(Array(a, stream), Array(b, stream), stream=ours, origin=(1, 1, 0))
+ours.synchronize()
+print("done")
+"""
+    assert run_stencil(double, tmp_path, code)[0] == "done"
