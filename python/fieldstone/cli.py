@@ -64,7 +64,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     demo.add_argument("--input", type=Path, metavar="FILE", help="CF NetCDF file (default: data over real hills)")
     demo.add_argument("--variable", metavar="NAME", help="three-dimensional variable (default: the only one)")
-    demo.add_argument("--backend", metavar="B", help="debug, numpy, cpu_kfirst or cpu_ifirst", default="cpu_ifirst")
+    demo.add_argument(
+        "--backend", metavar="B", help="debug, numpy, cpu_kfirst, cpu_ifirst or gpu", default="cpu_ifirst"
+    )
     demo.add_argument("--steps", type=_positive, metavar="N", help="number of steps", default=50)
     demo.add_argument("--dtype", choices=["float32", "float64"], help="element type (default: the file's)")
     demo.add_argument("--threads", type=_positive, metavar="T", help="threads to use (default: all cores)")

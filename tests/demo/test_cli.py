@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+import fieldstone
 from fieldstone.cli import main
 from fieldstone.demo import data, run
 from tests.demo import reference
@@ -74,6 +75,21 @@ def test_the_result_is_what_the_equations_say(tmp_path: Path, capsys: pytest.Cap
         change = result.air_potential_temperature_change
         np.testing.assert_allclose(change.values, phi - case.phi.values, atol=1.5e-3)
         assert abs(change.values).max() > 0.01
+
+
+def test_a_device_gives_the_same_bits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with fieldstone.simulated_device():
+        assert main(["demo", "--steps", "2", "--backend", "gpu", "--output", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert "Device gpu:0: simulated, no GPU" in printed
+    assert "all backends agree" in printed
+
+
+def test_a_device_that_is_not_there_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    if len(fieldstone.devices()) > 1:
+        pytest.skip("there is one")
+    assert main(["demo", "--backend", "gpu", "--output", str(tmp_path)]) == 2
+    assert "FIELDSTONE_DEVICE" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -242,8 +242,8 @@ class TestDevices:
         with fieldstone.simulated_device(2):
             a, b = (storage.full(SHAPE, 1.0, device=("gpu", number)) for number in (0, 1))
             message = (
-                "stencil 'scale': argument 'inp' is on simulated device 0 and argument 'out' on simulated device 1, and "
-                r"a stencil runs on one device; copy one of them there, with storage\(data, device='gpu:0'\)"
+                "stencil 'scale': argument 'inp' is on simulated device 0 and argument 'out' on simulated device 1, "
+                r"and a stencil runs on one device; copy one of them there, with storage\(data, device='gpu:0'\)"
             )
             with pytest.raises(errors.DeviceError, match=message):
                 scale(a, b, 2.0)

@@ -44,11 +44,14 @@ def main(options: Options, console: Console) -> bool:
     """
     case = data.read(options.input, options.variable, options.dtype)
     _make_folder(options.output)
-    planned = [(options.backend, run.XARRAY), (options.backend, run.STORAGES)]
+    device = run.device(options.backend)
+    planned = [(options.backend, run.STORAGES)]
+    if not run.is_on_device(options.backend):
+        planned.insert(0, (options.backend, run.XARRAY))
     planned += [(backend, run.XARRAY) for backend in (run.NUMPY, run.INTERPRETER) if backend != options.backend]
 
     compiled = run.compile_times(case, options.backend)
-    bandwidth = run.copy_bandwidth(case)
+    bandwidth = run.copy_bandwidth(case, options.backend)
     runs = []
     with _progress(console) as progress:
         for backend, kind in planned:
@@ -56,7 +59,11 @@ def main(options: Options, console: Console) -> bool:
             runs.append(run.diffuse(case, backend, kind, options.steps, partial(progress.advance, task)))
     comparisons = [report.compare(one, runs) for one in runs]
 
-    report.show(console, case, fieldstone.num_threads(), options.steps, compiled, runs, comparisons, bandwidth)
+    threads = fieldstone.num_threads()
+    place = (
+        f"CPU, {threads} thread{'s' if threads != 1 else ''}" if device.kind == "host" else f"{device!r}".strip("<>")
+    )
+    report.show(console, case, place, options.steps, compiled, runs, comparisons, bandwidth)
     for path in _write(case, runs[0], options):
         console.print(f"written to {path}", highlight=False)
     agree = all(comparison.agrees for comparison in comparisons)

@@ -55,7 +55,7 @@ def _largest_difference(a: np.ndarray, b: np.ndarray) -> float:
 def show(
     console: Console,
     case: Case,
-    threads: int,
+    device: str,
     steps: int,
     compiled: Sequence[CompileTime],
     runs: Sequence[Run],
@@ -71,7 +71,7 @@ def show(
         ("heights", case.vertical),
         *([("missing", f"{gaps} values, filled with the mean of their level")] if gaps else []),
         ("steps", str(steps)),
-        ("device", f"CPU, {threads} thread{'s' if threads != 1 else ''}"),
+        ("device", device),
         ("copy bandwidth", f"{copy_bandwidth / 1e9:.1f} GB/s for an array of this size"),
         *(
             (f"compile {time.stencil}", f"{time.cold * 1e3:.0f} ms cold, {time.cached * 1e3:.1f} ms from cache")

@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
+import fieldstone
 import fieldstone.storage
 from fieldstone import gtscript
 from fieldstone.demo import stencils
 from fieldstone.demo.data import Case
+from fieldstone.device import Device
 
 # Diffusion number of the horizontal stencil: removes the shortest wave in one step.
 DIFFUSION_NUMBER = 1 / 64
@@ -76,6 +78,28 @@ class CompileTime:
     cached: float
 
 
+def is_on_device(backend: str) -> bool:
+    """Whether the stencils of a backend run on a device."""
+    return backend in ("gpu", "gt:gpu", "gtcuda", "cuda")
+
+
+def device(backend: str) -> Device:
+    """Where the stencils of a backend run.
+
+    Raises
+    ------
+    DeviceError
+        If there is no such device.
+    """
+    if not is_on_device(backend):
+        return fieldstone.devices()[0]
+    accelerators = fieldstone.devices()[1:]
+    if not accelerators:
+        # The error of whoever wants one says why there is none, and what to do.
+        fieldstone.storage.empty((1,), device="gpu")
+    return accelerators[0]
+
+
 class Diffusion:
     """One step of horizontal, then of vertical diffusion on one backend."""
 
@@ -92,6 +116,15 @@ class Diffusion:
         }
         self.coefficient = self._storage(DIFFUSION_NUMBER)
         self.between = self._storage(0.0)
+        self.heights: tuple[Any, ...] = (case.level_height, case.sigma, case.surface_altitude)
+        if is_on_device(backend):
+            # Else they would be copied there for every step.
+            self.heights = tuple(fieldstone.storage.storage(one, defaults=backend) for one in self.heights)
+
+    def synchronize(self) -> None:
+        """Wait until what was computed is there."""
+        if is_on_device(self.backend):
+            device(self.backend).synchronize()
 
     def _storage(self, value: float) -> Any:
         return fieldstone.storage.full(
@@ -119,9 +152,7 @@ class Diffusion:
         """Write the inner points of `phi` back; those at the sides keep their values."""
         self.vertical(
             self.between,
-            self.case.level_height,
-            self.case.sigma,
-            self.case.surface_altitude,
+            *self.heights,
             phi,
             dt=TIME_STEP,
             diffusivity=DIFFUSIVITY,
@@ -138,11 +169,14 @@ def diffuse(case: Case, backend: str, kind: str, steps: int, advance: Callable[[
     diffusion.diffuse_horizontally(untimed)
     diffusion.diffuse_vertically(untimed)
     horizontal, vertical = [], []
+    diffusion.synchronize()
     for _ in range(steps):
         begin = time.perf_counter()
         diffusion.diffuse_horizontally(phi)
+        diffusion.synchronize()
         middle = time.perf_counter()
         diffusion.diffuse_vertically(phi)
+        diffusion.synchronize()
         end = time.perf_counter()
         horizontal.append(middle - begin)
         vertical.append(end - middle)
@@ -162,7 +196,7 @@ def compile_times(case: Case, backend: str) -> list[CompileTime]:
         for _ in ("cold", "cached"):
             begin = time.perf_counter()
             diffusion = Diffusion(case, backend)
-            phi = diffusion.argument(XARRAY)
+            phi = diffusion.argument(STORAGES if is_on_device(backend) else XARRAY)
             defined = time.perf_counter() - begin
             for name, call in (
                 ("horizontal", diffusion.diffuse_horizontally),
@@ -176,18 +210,24 @@ def compile_times(case: Case, backend: str) -> list[CompileTime]:
     return [CompileTime(name, cold, cached) for name, (cold, cached) in measured.items()]
 
 
-def copy_bandwidth(case: Case, repetitions: int = 30) -> float:
-    """Bytes per second, read and written, of the fastest copy of an array as large as the variable."""
+def copy_bandwidth(case: Case, backend: str, repetitions: int = 30) -> float:
+    """Bytes per second, read and written, of the fastest copy of an array as large as the variable, on a backend's device."""
     dtype = case.phi.dtype
     shape = tuple(case.shape.values())
-    source = fieldstone.storage.full(shape, 1.0, dtype, dims=("I", "J", "K"), defaults="cpu_ifirst")
-    target = fieldstone.storage.zeros(shape, dtype, dims=("I", "J", "K"), defaults="cpu_ifirst")
+    there: dict[str, Any] = {"dims": ("I", "J", "K"), "defaults": "cpu_ifirst"}
+    if is_on_device(backend):
+        there |= {"defaults": "gpu", "managed": False}
+    source = fieldstone.storage.full(shape, 1.0, dtype, **there)
+    target = fieldstone.storage.zeros(shape, dtype, **there)
     plain_source, plain_target = np.ones(shape, dtype), np.zeros(shape, dtype)
 
     def with_storages() -> None:
         target[...] = source
+        device(backend).synchronize()
 
-    copies = (with_storages, lambda: np.copyto(plain_target, plain_source))
+    copies: list[Callable[[], None]] = [with_storages]
+    if not is_on_device(backend):
+        copies.append(lambda: np.copyto(plain_target, plain_source))
     fastest = min(statistics.median(_duration(copy) for _ in range(repetitions)) for copy in copies)
     return 2 * plain_source.nbytes / fastest
 
