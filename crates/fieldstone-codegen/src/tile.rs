@@ -65,6 +65,17 @@ const COLUMNS: &[usize] = &[256, 128, LINE, 32];
 /// Columns of a block where none of those fits.
 const FEWEST_COLUMNS: usize = 16;
 
+/// Vectors of columns of a block whose levels are transposed some at a time: as many as fit, so that one is computed while others
+/// wait.
+const NARROW: &[usize] = &[4, 2, 1];
+
+/// The same where their number was chosen, at most.
+const MOST_NARROW: usize = 4;
+
+/// Scratch of so many levels of them should stay within a first-level cache of 48 KiB.
+const NARROW_LEVELS: usize = 64;
+const NARROW_BUDGET: usize = 42 * 1024;
+
 /// Rows that lie a multiple of this many bytes apart compete for the same lines of a first-level cache.
 const ALIAS: usize = 2048;
 
@@ -83,7 +94,7 @@ pub struct Scratch {
     pub transposed: Vec<(Transposed, Block)>,
     /// Columns, and levels, that are transposed at a time.
     pub square: usize,
-    /// Whether a block of columns has no more than these, so that it is one vector.
+    /// Whether a block of columns is a few of these wide, and levels are transposed some at a time.
     pub slim: bool,
     /// Largest tile along the vector axis, a multiple of [`LINE`] elements; `None` without scratch.
     pub vector: Option<usize>,
@@ -138,6 +149,8 @@ pub enum Place {
 pub struct Block {
     /// Bytes before the first point of the tile, those of earlier blocks included.
     pub offset: usize,
+    /// Levels of a ring, a power of two; `None` where there are all.
+    pub window: Option<usize>,
 }
 
 impl Scratch {
@@ -273,13 +286,24 @@ impl Scratch {
         let model = || model().unwrap_or(FEWEST_COLUMNS);
         let wide = chosen.map_or_else(model, |vector| vector.min(MOST_COLUMNS));
         let square = square(&transposed, vector_bytes);
-        let slim = match choices.tile(nest.vector) {
-            Some(columns) => columns <= square,
-            None => is_slim(stencil, schedule, nest, &transposed),
+        let kept = |(_, dtype, window): &(TempId, DType, Option<usize>)| {
+            dtype.size() * window.unwrap_or(NARROW_LEVELS)
         };
-        let slim = slim && !transposed.is_empty();
+        let moved = |array: &Transposed| {
+            array.dtype.size() * array.window(nest, square).unwrap_or(NARROW_LEVELS)
+        };
+        let column =
+            columns.iter().map(kept).sum::<usize>() + transposed.iter().map(moved).sum::<usize>();
+        let fits = |vectors: &usize| vectors * square * column <= NARROW_BUDGET;
+        let vectors = || NARROW.iter().copied().find(fits).unwrap_or(1);
+        let narrow = match choices.tile(nest.vector) {
+            Some(columns) => columns.next_multiple_of(square),
+            None if is_slim(stencil, schedule, nest, &transposed) => vectors() * square,
+            None => MOST_COLUMNS,
+        };
+        let slim = narrow <= MOST_NARROW * square && !transposed.is_empty();
         let mut scratch = Scratch {
-            vector: Some(if slim { square } else { wide }),
+            vector: Some(if slim { narrow } else { wide }),
             square,
             slim,
             ..Scratch::default()
@@ -307,10 +331,17 @@ impl Scratch {
             let around = &mut scratch.levels_around;
             around.0 = around.0.max(array.levels.0.max(0) as usize);
             around.1 = around.1.max(array.levels.1.max(0) as usize);
-            scratch.transposed.push((array, Block { offset }));
+            let window = slim.then(|| array.window(nest, square)).flatten();
+            if window.is_some() {
+                // A whole square may begin before the ring.
+                around.0 = around.0.max(square);
+            }
+            scratch.transposed.push((array, Block { offset, window }));
         }
         scratch.level_bytes = scratch.level_bytes.next_multiple_of(LINE);
-        if scratch.level_bytes > 0 && scratch.level_bytes.is_multiple_of(ALIAS) {
+        // Levels that lie an odd number of lines apart share the sets of a cache evenly.
+        let alias = if slim { 2 * LINE } else { ALIAS };
+        if scratch.level_bytes > 0 && scratch.level_bytes.is_multiple_of(alias) {
             scratch.level_bytes += LINE;
         }
         scratch

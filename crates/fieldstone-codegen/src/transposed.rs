@@ -87,6 +87,57 @@ impl Transposed {
         }
     }
 
+    /// Levels of a ring that holds all it is needed for, where it is transposed so many at a time; a power of two. `None` where
+    /// more than that has to be there.
+    pub fn window(&self, nest: &ColumnNest, levels: usize) -> Option<usize> {
+        let sweep_of = |moment: Moment| match moment {
+            Moment::Sweep { number, .. } => Some(number),
+            Moment::Apart => None,
+        };
+        let loaded = match self.load {
+            true => Some(sweep_of(self.loading(nest, levels))?),
+            false => None,
+        };
+        let stored = match self.store {
+            Some(_) => Some(sweep_of(self.storing(nest))?),
+            None => None,
+        };
+        let (mut behind, mut ahead) = (0, 0);
+        for (number, sweep) in nest.sweeps.iter().enumerate() {
+            let offsets = self.offsets(nest, sweep);
+            if offsets.is_empty() {
+                continue;
+            }
+            // What another sweep made or loaded is not there any more.
+            let begins = loaded == Some(number) || self.is_made_in(sweep);
+            if !begins || ![loaded, stored].contains(&Some(number)) {
+                return None;
+            }
+            for offset in offsets {
+                let towards = if sweep.order == Order::Backward {
+                    -offset
+                } else {
+                    offset
+                };
+                behind = behind.max(-towards);
+                ahead = ahead.max(towards);
+            }
+        }
+        match (behind, ahead) {
+            (0, 0) => Some(levels),
+            (0, reach) | (reach, 0) if reach <= levels as i32 => Some(2 * levels),
+            _ => None,
+        }
+    }
+
+    /// Whether a sweep writes every level and point before it reads it.
+    fn is_made_in(&self, sweep: &Sweep) -> bool {
+        self.is_within(sweep)
+            && self.across == (0, 0)
+            && (sweep.sections.iter())
+                .all(|(_, stages)| is_written_first(sweep.order, stages, self))
+    }
+
     /// Whether a sweep visits every level and accesses no others.
     fn is_within(&self, sweep: &Sweep) -> bool {
         let whole = cover(sweep.sections.iter().map(|(interval, _)| *interval));
@@ -190,11 +241,7 @@ fn is_made_inside(nest: &ColumnNest, array: &Transposed) -> bool {
     let Some(first) = nest.sweeps.iter().find(writes) else {
         return false;
     };
-    let whole = cover(first.sections.iter().map(|(interval, _)| *interval));
-    let inside = array.levels.0 <= 0 && array.levels.1 <= 0 && array.across == (0, 0);
-    whole
-        && inside
-        && (first.sections.iter()).all(|(_, stages)| is_written_first(first.order, stages, array))
+    array.is_made_in(first)
 }
 
 fn is_accessed(stage: &Stage, target: Target) -> bool {

@@ -188,7 +188,10 @@ fn transposed_pointer(
 ) -> Option<String> {
     let outer = entry.outer?;
     let block = context.scratch.block(target, offset.along(outer))?;
-    let level = b.add(&row.index[2], offset.along(Axis::K));
+    let mut level = b.add(&row.index[2], offset.along(Axis::K));
+    if let Some(levels) = block.window {
+        level = b.value(format_args!("and i64 {level}, {}", levels - 1));
+    }
     let size = dtype(context, target).size();
     let first = &row.tile[row.vector.index()];
     Some(block_pointer(context, b, block.offset, &level, first, size))

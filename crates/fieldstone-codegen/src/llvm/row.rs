@@ -118,28 +118,47 @@ fn panels(
 /// What is known of targets at offsets.
 pub(super) type Known = HashMap<(Target, Offset), String>;
 
-/// Computes a stage for as many points of a row as a few vectors have, from `first` on. What is known of each vector is added to.
+/// Neighbouring vectors of a row.
+pub(super) struct Vectors<'a> {
+    /// Index of the first point.
+    pub first: &'a str,
+    pub lanes: Lanes,
+    /// Per vector the lanes that are computed; `None` where all are.
+    pub masks: Option<Vec<String>>,
+    /// What is read and stored at all lanes, whatever the masks say.
+    pub loose: HashSet<Target>,
+}
+
+/// Computes a stage for some vectors of a row. What is known of each of them is added to.
 pub(super) fn vectors(
     context: &Context<'_>,
     entry: &Entry,
     b: &mut Builder,
     stage: &Stage,
     row: &Row,
-    (first, lanes): (&str, Lanes),
+    vectors: &Vectors<'_>,
     known: &mut [Known],
 ) {
+    let lanes = vectors.lanes;
     let preheader = preheader(context, entry, b, stage, row, true);
     let through = level::written_through(&stage.statements);
     for (number, known) in known.iter_mut().enumerate() {
-        let first = b.add(first, number * lanes.width);
-        let mut body = Body::new((context, entry, b), lanes, (row, &preheader), &first, None);
+        let first = b.add(vectors.first, number * lanes.width);
+        let mask = vectors.masks.as_ref().map(|masks| masks[number].clone());
+        let mut body = Body::new((context, entry, b), lanes, (row, &preheader), &first, mask);
+        body.rest = false;
+        body.loose.clone_from(&vectors.loose);
         body.values = known.clone();
         body.stage(stage);
         let values = std::mem::take(&mut body.values);
         let written = stage.statements.iter().map(Accesses::of);
         for target in written.flat_map(|accesses| accesses.written().collect::<Vec<_>>()) {
             let key = (target, Offset::ZERO);
-            match values.get(&key).filter(|_| !through.contains(&target)) {
+            let everywhere = vectors.masks.is_none() || vectors.loose.contains(&target);
+            match values
+                .get(&key)
+                .filter(|_| everywhere && !through.contains(&target))
+            {
                 Some(value) => known.insert(key, value.clone()),
                 None => known.remove(&key),
             };
@@ -393,10 +412,12 @@ pub(super) struct Body<'a, 'b> {
     pub(super) mask: Option<String>,
     /// Lanes at which the value counts that is computed, `None` where all do.
     pub(super) guard: Option<String>,
+    /// Whether this is what is left of a row, which takes little of the time.
+    pub(super) rest: bool,
     pub(super) streaming: Streaming<'a>,
     /// Lanes that are stored where the mask has all, `None` where all are.
     pub(super) stored: Option<String>,
-    /// What is stored at all lanes, whatever the masks say.
+    /// What is read and stored at all lanes, whatever the masks say.
     pub(super) loose: HashSet<Target>,
     pub(super) regions: Regions,
     /// Whether a region is being computed that is apart.
@@ -425,6 +446,7 @@ impl<'a, 'b> Body<'a, 'b> {
             preheader,
             through: HashSet::new(),
             first,
+            rest: mask.is_some(),
             mask,
             guard: None,
             streaming: Streaming::Never,
@@ -463,7 +485,7 @@ impl Body<'_, '_> {
         Arithmetic {
             b: self.b,
             lanes: self.lanes,
-            rest: self.mask.is_some(),
+            rest: self.rest,
             fast_math: self.context.program.stencil.fast_math,
         }
     }
@@ -821,7 +843,7 @@ impl Body<'_, '_> {
             }
             Spacing::Contiguous => {
                 let address = self.address_in(&pointer, dtype.size(), ahead);
-                self.load(dtype, &address)
+                self.at_lanes_of(target, |body| body.load(dtype, &address))
             }
             Spacing::Strided(stride) => {
                 let addresses = self.addresses_in(&pointer, stride, ahead);
@@ -868,13 +890,21 @@ impl Body<'_, '_> {
         for (target, offset) in std::mem::take(&mut self.changed) {
             let value = self.values[&(target, offset)].clone();
             let mask = self.mask.clone();
-            self.mask = match self.loose.contains(&target) {
-                true => None,
-                false => mask.clone().or_else(|| self.stored.clone()),
-            };
-            self.store_value(target, offset, value);
+            self.mask = mask.clone().or_else(|| self.stored.clone());
+            self.at_lanes_of(target, |body| body.store_value(target, offset, value));
             self.mask = mask;
         }
+    }
+
+    /// Accesses a target at all lanes if it is loose, else at those of the mask.
+    fn at_lanes_of<R>(&mut self, target: Target, access: impl FnOnce(&mut Self) -> R) -> R {
+        let mask = self.mask.clone();
+        if self.loose.contains(&target) {
+            self.mask = None;
+        }
+        let result = access(self);
+        self.mask = mask;
+        result
     }
 
     fn store_value(&mut self, target: Target, offset: Offset, value: String) {

@@ -31,16 +31,30 @@ pub(super) struct Squares {
     pub pitch: usize,
 }
 
-/// What is transposed: the first element in the array and bytes from one column to the next, the first one in scratch, and how
-/// many columns and levels there are.
+/// What is transposed.
 #[derive(Clone)]
 pub(super) struct Plane {
+    /// Where level zero of the first column lies in the array and in scratch.
     pub array: String,
-    pub stride: String,
     pub scratch: String,
+    /// Bytes from one column to the next in the array.
+    pub stride: String,
+    /// How many columns there are.
     pub columns: String,
-    pub levels: String,
+    /// Bytes in the array to what is transposed next of these columns, which is fetched into the caches.
+    pub following: String,
 }
+
+/// Parameters of the functions.
+const PARAMETERS: [(&str, &str); 7] = [
+    ("ptr", "array"),
+    ("i64", "stride"),
+    ("ptr", "scratch"),
+    ("i64", "columns"),
+    ("i64", "first"),
+    ("i64", "end"),
+    ("i64", "following"),
+];
 
 impl Squares {
     /// The name of the function of a kernel.
@@ -52,81 +66,88 @@ impl Squares {
         format!("{kernel}_{way}_{}", self.size)
     }
 
-    /// Calls the function.
-    pub fn call(self, kernel: &str, b: &mut Builder, plane: &Plane) {
-        let Plane {
-            array,
-            stride,
-            scratch,
-            columns,
-            levels,
-        } = plane;
-        b.effect(format_args!(
-            "call void @{}(ptr {array}, i64 {stride}, ptr {scratch}, i64 {columns}, i64 {levels})",
-            self.name(kernel)
-        ));
+    /// Calls the function for a range of levels.
+    pub fn call(self, kernel: &str, b: &mut Builder, plane: &Plane, levels: &(String, String)) {
+        let arguments = [
+            &plane.array,
+            &plane.stride,
+            &plane.scratch,
+            &plane.columns,
+            &levels.0,
+            &levels.1,
+            &plane.following,
+        ];
+        call(b, &self.name(kernel), arguments.map(String::as_str));
     }
 
-    /// Calls the function for squares that are there as a whole, side by side as many as hold so many columns.
-    pub fn call_whole(self, kernel: &str, b: &mut Builder, plane: &Plane, columns: usize) {
-        let Plane {
-            array,
-            stride,
-            scratch,
-            ..
-        } = plane;
-        for first in (0..columns).step_by(self.side) {
-            let bytes = b.mul(stride, first);
-            let array = b.offset(array, if first == 0 { "0" } else { &bytes });
-            let scratch = b.offset(scratch, first * self.size);
-            b.effect(format_args!(
-                "call void @{}_whole(ptr {array}, i64 {stride}, ptr {scratch})",
-                self.name(kernel)
-            ));
-        }
-    }
-
-    /// Adds the functions to those of a kernel.
+    /// Adds the function to those of a kernel, and one for squares that are not whole.
     pub fn define(self, kernel: &str, b: &mut Builder) {
         let name = self.name(kernel);
-        let mut add = |name: &str, more: &str, body: &dyn Fn(&mut Builder)| {
+        let rest = format!("{name}_rest");
+        let parameters = PARAMETERS.map(|(kind, name)| match kind {
+            "ptr" => format!("ptr noalias %{name}"),
+            _ => format!("{kind} %{name}"),
+        });
+        let parameters = parameters.join(", ");
+        let mut add = |name: &str, body: &dyn Fn(&mut Builder)| {
             let mut inner = Builder::new();
             body(&mut inner);
             inner.effect("ret void");
-            let head = format!(
-                "define internal void @{name}(ptr noalias %array, i64 %stride, ptr noalias %scratch{more}) noinline #0"
-            );
+            let head = format!("define internal void @{name}({parameters}) noinline #0");
             b.function(&head, inner);
         };
-        add(&name, ", i64 %columns, i64 %levels", &|b| self.body(b));
-        add(&format!("{name}_whole"), "", &|b| {
-            self.square(b, "%array", "%scratch", "0", None);
+        add(&rest, &|b| self.rest(b));
+        add(&name, &|b| self.body(b, &rest));
+    }
+
+    fn body(self, b: &mut Builder, rest: &str) {
+        self.fetch(b);
+        let side = self.side.to_string();
+        let columns = b.value(format_args!("and i64 %columns, -{side}"));
+        let levels = b.sub("%end", "%first");
+        let levels = b.max(&levels, "0");
+        let levels = b.value(format_args!("and i64 {levels}, -{side}"));
+        let end = b.add("%first", &levels);
+        b.for_loop("0", &columns, &side, |b, column| {
+            let (array, scratch) = self.column(b, column);
+            b.for_loop("%first", &end, &side, |b, level| {
+                self.square(b, &array, &scratch, level, None);
+            });
+        });
+        let levels_left = b.value(format_args!("icmp slt i64 {end}, %end"));
+        b.when(&levels_left, |b| {
+            let here = ["%array", "%stride", "%scratch", "%columns"];
+            call_rest(b, rest, here, (&end, "%end"));
+        });
+        let columns_left = b.value(format_args!("icmp slt i64 {columns}, %columns"));
+        b.when(&columns_left, |b| {
+            let (array, scratch) = self.column(b, &columns);
+            let left = b.sub("%columns", &columns);
+            let here = [array.as_str(), "%stride", &scratch, &left];
+            call_rest(b, rest, here, ("%first", &end));
         });
     }
 
-    fn body(self, b: &mut Builder) {
+    fn rest(self, b: &mut Builder) {
         let side = self.side.to_string();
         b.for_loop("0", "%columns", &side, |b, column| {
-            let count = b.sub("%columns", column);
-            let full = b.value(format_args!("icmp sge i64 {count}, {side}"));
-            let whole = b.value(format_args!("and i64 %levels, -{side}"));
-            let whole = b.value(format_args!("select i1 {full}, i64 {whole}, i64 0"));
-            let bytes = b.mul(column, "%stride");
-            let array = b.offset("%array", bytes);
-            let bytes = b.mul(column, self.size);
-            let scratch = b.offset("%scratch", bytes);
-            b.for_loop("0", &whole, &side, |b, level| {
-                self.square(b, &array, &scratch, level, None);
-            });
-            b.for_loop(&whole, "%levels", &side, |b, level| {
-                let levels = b.sub("%levels", level);
+            let (array, scratch) = self.column(b, column);
+            b.for_loop("%first", "%end", &side, |b, level| {
                 let rest = Rest {
-                    columns: count.clone(),
-                    levels,
+                    columns: b.sub("%columns", column),
+                    levels: b.sub("%end", level),
                 };
                 self.square(b, &array, &scratch, level, Some(&rest));
             });
         });
+    }
+
+    /// Level zero of a column in the array and in scratch.
+    fn column(self, b: &mut Builder, column: &str) -> (String, String) {
+        let bytes = b.mul(column, "%stride");
+        let array = b.offset("%array", bytes);
+        let bytes = b.mul(column, self.size);
+        (array, b.offset("%scratch", bytes))
     }
 
     /// Transposes a square, or what there is of it.
@@ -176,6 +197,24 @@ impl Squares {
                 self.store(b, rows, &columns, level_masks.as_deref());
             }
         }
+    }
+
+    /// Fetches what is transposed next of all columns.
+    fn fetch(self, b: &mut Builder) {
+        let bytes = b.mul("%first", self.size);
+        let first = b.offset("%array", bytes);
+        b.for_loop("0", "%columns", "1", |b, column| {
+            let bytes = b.mul(column, "%stride");
+            let here = b.offset(&first, bytes);
+            let address = b.offset(&here, "%following");
+            let how = [
+                ("ptr", address.as_str()),
+                ("i32", "0"),
+                ("i32", "3"),
+                ("i32", "1"),
+            ];
+            b.call_void("llvm.prefetch.p0", &how);
+        });
     }
 
     fn lanes(self) -> Lanes {
@@ -329,6 +368,24 @@ impl Squares {
             lanes.join(", ")
         ))
     }
+}
+
+fn call(b: &mut Builder, function: &str, arguments: [&str; 7]) {
+    let arguments = PARAMETERS.iter().zip(arguments);
+    let arguments: Vec<String> = arguments
+        .map(|((kind, _), value)| format!("{kind} {value}"))
+        .collect();
+    b.effect(format_args!(
+        "call void @{function}({})",
+        arguments.join(", ")
+    ));
+}
+
+/// Calls a function for what is left, of which nothing more is fetched.
+fn call_rest(b: &mut Builder, function: &str, here: [&str; 4], levels: (&str, &str)) {
+    let [array, stride, scratch, columns] = here;
+    let arguments = [array, stride, scratch, columns, levels.0, levels.1, "0"];
+    call(b, function, arguments);
 }
 
 /// Columns and levels that are left.

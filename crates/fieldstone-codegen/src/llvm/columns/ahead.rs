@@ -1,0 +1,97 @@
+//! What the next block of columns needs, fetched into the caches before its turn comes.
+
+use fieldstone_stencil::schedule::{ColumnNest, Stage, Sweep};
+use fieldstone_stencil::visit::Accesses;
+
+use fieldstone_stencil::carried::cover;
+
+use super::super::builder::Builder;
+use super::ColumnBlock;
+
+/// The columns of an array that a block transposes.
+pub(super) struct Columns {
+    /// Address of the first level of the first column.
+    first: String,
+    /// Bytes from one column to the next.
+    stride: String,
+    size: usize,
+    written: bool,
+}
+
+impl ColumnBlock<'_> {
+    /// The columns of all arrays that the block transposes.
+    pub(super) fn arrays(&self, b: &mut Builder) -> Vec<Columns> {
+        let transposed = self.context.scratch.transposed.iter();
+        let columns = transposed.map(|(array, _)| Columns {
+            first: self.first_of(b, array, &self.columns.0),
+            stride: self.entry.arrays[&array.target].strides[self.nest.vector.index()].clone(),
+            size: array.dtype.size(),
+            written: array.store.is_some(),
+        });
+        columns.collect()
+    }
+
+    /// Fetches, at each level of a group, the lines of some columns in which the group begins.
+    pub(super) fn fetch(&self, b: &mut Builder, arrays: &[Columns], level: &str) {
+        if arrays.is_empty() {
+            return;
+        }
+        let side = self.context.scratch.square;
+        let columns = self.context.scratch.vector.unwrap_or_default() / side;
+        let turn = b.value(format_args!("and i64 {level}, {}", side - 1));
+        let group = b.sub(level, &turn);
+        let column = b.mul(&turn, columns);
+        for array in arrays {
+            let bytes = b.mul(&group, array.size);
+            let skip = b.mul(&column, &array.stride);
+            let mut address = b.offset(&array.first, bytes);
+            address = b.offset(&address, skip);
+            for number in 0..columns {
+                if number > 0 {
+                    address = b.offset(&address, &array.stride);
+                }
+                let how = [
+                    ("ptr", address.as_str()),
+                    ("i32", if array.written { "1" } else { "0" }),
+                    ("i32", "3"),
+                    ("i32", "1"),
+                ];
+                b.call_void("llvm.prefetch.p0", &how);
+            }
+        }
+    }
+}
+
+/// The part of the arrays that each sweep of a nest fetches. Lines that are asked for all at once would wait for each other.
+pub(super) fn shares<'a>(nest: &ColumnNest, arrays: &'a [Columns]) -> Vec<&'a [Columns]> {
+    let weights: Vec<usize> = nest.sweeps.iter().map(weight).collect();
+    let total = weights.iter().sum::<usize>().max(1);
+    let part = |weight: usize| (weight * arrays.len() + total / 2) / total;
+    let mut so_far = 0;
+    let shares = weights.iter().map(|weight| {
+        let first = so_far;
+        so_far += weight;
+        &arrays[part(first)..part(so_far)]
+    });
+    shares.collect()
+}
+
+/// About how long a level of a sweep takes, in accesses; nothing for one that does not visit every level.
+fn weight(sweep: &Sweep) -> usize {
+    if !cover(sweep.sections.iter().map(|(interval, _)| *interval)) {
+        return 0;
+    }
+    let accesses = |stages: &Vec<Stage>| {
+        let statements = stages.iter().flat_map(|stage| &stage.statements);
+        let all = statements.map(Accesses::of);
+        all.map(|accesses| accesses.reads.len() + accesses.writes.len())
+            .sum::<usize>()
+    };
+    let computed = (sweep.sections.iter())
+        .map(|(_, stages)| accesses(stages))
+        .max();
+    LATENCY + computed.unwrap_or(0)
+}
+
+/// What a level waits for the one before, in accesses.
+const LATENCY: usize = 8;

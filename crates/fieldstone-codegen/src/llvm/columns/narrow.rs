@@ -1,0 +1,404 @@
+//! Sweeps over a block of columns that is a few vectors wide. Groups of levels are transposed when a sweep comes to them, or is
+//! done with them, so that little more than what several sweeps need is kept.
+//!
+//! A block has room for all lanes of its vectors. Those that have no columns are computed like the others, but only those that
+//! have are read and written outside of scratch.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use fieldstone_stencil::ir::{Order, StmtKind, Target, TempId};
+use fieldstone_stencil::schedule::{Placement, Stage, Sweep};
+use fieldstone_stencil::visit::Accesses;
+use fieldstone_stencil::{Area, Offset};
+
+use crate::transposed::Moment;
+
+use super::super::builder::Builder;
+use super::super::memory::{lane_indices, splat};
+use super::super::place;
+use super::super::range::clip_levels;
+use super::super::row::{self, Known, Vectors};
+use super::super::transposition::Way;
+use super::super::types::Lanes;
+use super::ahead::{self, Columns};
+use super::{ColumnBlock, Move, level};
+
+/// How a statement uses a temporary.
+#[derive(Clone, Copy, PartialEq)]
+enum Use {
+    Read(Offset),
+    Write,
+    /// At levels that are computed.
+    Afar,
+}
+
+/// What moves between arrays and scratch while a sweep runs.
+#[derive(Default)]
+struct Moves<'a> {
+    /// When a group begins.
+    loads: Vec<&'a Move<'a>>,
+    /// The same for the group behind it.
+    ahead: Vec<&'a Move<'a>>,
+    /// When a group is done.
+    stores: Vec<&'a Move<'a>>,
+}
+
+impl<'a> Moves<'a> {
+    fn of_sweep(all: &'a [Move<'a>], sweep: usize) -> Moves<'a> {
+        let mut found = Moves::default();
+        for each in all {
+            match (each.moment, each.way) {
+                (Moment::Sweep { number, .. }, _) if number != sweep => {}
+                (Moment::Sweep { ahead: true, .. }, Way::In) => found.ahead.push(each),
+                (Moment::Sweep { .. }, Way::In) => found.loads.push(each),
+                (Moment::Sweep { .. }, Way::Out) => found.stores.push(each),
+                (Moment::Apart, _) => {}
+            }
+        }
+        found
+    }
+}
+
+/// Neighbouring columns of a block, and what is known of them at a level.
+struct Part<'a> {
+    first: &'a str,
+    columns: usize,
+    known: HashMap<Lanes, Vec<Known>>,
+}
+
+/// A temporary that a level reads as the level before it has left it, the offset of that one, and lanes of all stages that
+/// access it.
+type Carried = (Target, Offset, Lanes);
+
+impl ColumnBlock<'_> {
+    pub(super) fn compute_narrow(&self, b: &mut Builder, next: &[Columns]) {
+        let moves = self.moves(b);
+        let apart = |way: Way| {
+            let apart = move |each: &&Move<'_>| each.way == way && each.moment == Moment::Apart;
+            moves.iter().filter(apart)
+        };
+        apart(Way::In).for_each(|each| self.transpose(b, each, &each.plane, &each.levels));
+        let shares = ahead::shares(self.nest, next);
+        for (number, (sweep, next)) in self.nest.sweeps.iter().zip(shares).enumerate() {
+            self.sweep_in_groups(b, sweep, &Moves::of_sweep(&moves, number), next);
+        }
+        apart(Way::Out).for_each(|each| self.transpose(b, each, &each.plane, &each.levels));
+    }
+
+    fn sweep_in_groups(&self, b: &mut Builder, sweep: &Sweep, moves: &Moves<'_>, next: &[Columns]) {
+        let side = self.context.scratch.square;
+        let sections = sweep.sections.iter();
+        let ranges: Vec<(String, String)> = sections
+            .map(|(interval, _)| clip_levels(self.entry, b, *interval, self.entry.levels.clone()))
+            .collect();
+        let (firsts, ends): (Vec<String>, Vec<String>) = ranges.iter().cloned().unzip();
+        let (first, end) = (b.smallest(&firsts), b.largest(&ends));
+        let lowest = b.value(format_args!("and i64 {first}, -{side}"));
+        let last = b.add(&end, -1);
+        let highest = b.value(format_args!("and i64 {last}, -{side}"));
+        let upwards = sweep.order != Order::Backward;
+        let beginning = if upwards { &lowest } else { &highest };
+        self.transpose_group(b, &moves.ahead, beginning, upwards);
+        let distance = b.sub(&highest, &lowest);
+        let behind = b.add(&distance, 1);
+        b.for_loop("0", &behind, &side.to_string(), |b, distance| {
+            let (group, following) = if upwards {
+                let group = b.add(&lowest, distance);
+                let following = b.add(&group, side);
+                (group, following)
+            } else {
+                let group = b.sub(&highest, distance);
+                let following = b.sub(&group, side);
+                (group, following)
+            };
+            self.transpose_group(b, &moves.ahead, &following, upwards);
+            self.transpose_group(b, &moves.loads, &group, upwards);
+            let group_end = b.add(&group, side);
+            for ((interval, stages), levels) in sweep.sections.iter().zip(&ranges) {
+                let is_one = interval.start.level == interval.end.level;
+                let next = if is_one { &[] } else { next };
+                let levels = (b.max(&levels.0, &group), b.min(&levels.1, &group_end));
+                let any = b.value(format_args!("icmp slt i64 {}, {}", levels.0, levels.1));
+                b.when(&any, |b| {
+                    self.section(b, sweep.order, stages, &levels, next)
+                });
+            }
+            self.transpose_group(b, &moves.stores, &group, upwards);
+        });
+    }
+
+    /// Transposes the levels of a group, those that there are.
+    fn transpose_group(&self, b: &mut Builder, moves: &[&Move<'_>], group: &str, upwards: bool) {
+        let side = self.context.scratch.square as i64;
+        let mut known: HashMap<_, (String, String)> = HashMap::new();
+        for each in moves {
+            // A whole square is faster than what is left of one, even if some levels are there already.
+            let whole = each.way == Way::In && each.array.store.is_none();
+            let (lowest, end) = &each.levels;
+            let levels = known.entry((lowest, end, whole)).or_insert_with(|| {
+                let behind = b.add(group, side);
+                let (first, behind) = (b.max(group, lowest), b.min(&behind, end));
+                if !whole {
+                    return (first, behind);
+                }
+                let any = b.value(format_args!("icmp slt i64 {first}, {behind}"));
+                let latest = b.add(end, -side);
+                let latest = b.max(&latest, lowest);
+                let latest = b.min(&first, &latest);
+                let first = b.value(format_args!("select i1 {any}, i64 {latest}, i64 {first}"));
+                (first, behind)
+            });
+            let mut plane = each.plane.clone();
+            if !upwards {
+                plane.following = format!("-{}", plane.following);
+            }
+            if let Some(window) = each.window {
+                // Where level zero would lie if the ring went on and on.
+                let laps = b.value(format_args!("and i64 {group}, -{window}"));
+                let bytes = b.mul(&laps, self.context.scratch.level_bytes);
+                let bytes = b.sub("0", &bytes);
+                plane.scratch = b.offset(&plane.scratch, &bytes);
+            }
+            self.transpose(b, each, &plane, levels);
+        }
+    }
+
+    /// The levels of a section, at least one. What one level takes from the one before is kept in registers.
+    fn section(
+        &self,
+        b: &mut Builder,
+        order: Order,
+        stages: &[Stage],
+        levels: &(String, String),
+        next: &[Columns],
+    ) {
+        let columns = self.context.scratch.vector.unwrap_or_default();
+        let first_column = &self.columns.0;
+        let carried = self.carried(order, stages);
+        let mut values = vec![(String::from("i64"), levels.0.clone())];
+        let mut keys = Vec::new();
+        for (target, offset, lanes) in &carried {
+            let first = level(b, order, levels, &levels.0);
+            let row = self.row(&first);
+            for number in 0..columns / lanes.width {
+                let first = b.add(first_column, number * lanes.width);
+                let (context, key) = (self.context, (*target, *offset));
+                let value = row::value(context, self.entry, b, &row, key, &first, *lanes);
+                values.push((lanes.value(place::dtype(context, *target)), value));
+                keys.push((*lanes, number, key));
+            }
+        }
+        let (name, names) = b.begin_repeat(&values);
+        let more = b.value(format_args!("icmp slt i64 {}, {}", names[0], levels.1));
+        b.repeat_while(&name, &more);
+        let level = level(b, order, levels, &names[0]);
+        self.fetch(b, next, &level);
+        if carried.is_empty() {
+            self.part_by_part(b, stages, &level);
+        } else {
+            let mut known: HashMap<Lanes, Vec<Known>> = HashMap::new();
+            for ((lanes, number, key), name) in keys.iter().zip(&names[1..]) {
+                let all = || vec![Known::new(); columns / lanes.width];
+                known.entry(*lanes).or_insert_with(all)[*number].insert(*key, name.clone());
+            }
+            let mut part = Part {
+                first: first_column,
+                columns,
+                known,
+            };
+            self.stages(b, stages, &level, &mut part);
+            for ((lanes, number, (target, _)), value) in keys.iter().zip(&mut values[1..]) {
+                let known = part.known[lanes][*number].get(&(*target, Offset::ZERO));
+                value
+                    .1
+                    .clone_from(known.expect("what is carried is written at every level"));
+            }
+        }
+        values[0].1 = b.add(&names[0], 1);
+        b.end_repeat(&name, &values);
+    }
+
+    /// The stages of a level, for as many columns at a time as the longest vector has.
+    fn part_by_part(&self, b: &mut Builder, stages: &[Stage], level: &str) {
+        let columns = self.context.scratch.vector.unwrap_or_default();
+        let lanes = stages
+            .iter()
+            .map(|stage| row::lanes(self.context, stage, columns).width);
+        let longest = lanes.max().unwrap_or(columns);
+        let (first, end) = (&self.columns.0, b.add(&self.columns.0, columns));
+        b.for_loop(first, &end, &longest.to_string(), |b, first| {
+            let mut part = Part {
+                first,
+                columns: longest,
+                known: HashMap::new(),
+            };
+            self.stages(b, stages, level, &mut part);
+        });
+    }
+
+    /// The stages of a level for some columns.
+    fn stages(&self, b: &mut Builder, stages: &[Stage], level: &str, part: &mut Part<'_>) {
+        let columns = self.context.scratch.vector.unwrap_or_default();
+        let row = self.row(level);
+        for stage in stages {
+            let lanes = row::lanes(self.context, stage, columns);
+            let others = part.known.iter_mut().filter(|(other, _)| **other != lanes);
+            others.for_each(|(_, known)| forget(known, stage));
+            let known = part.known.entry(lanes);
+            let known = known.or_insert_with(|| vec![Known::new(); part.columns / lanes.width]);
+            let mut vectors = Vectors {
+                first: part.first,
+                lanes,
+                masks: None,
+                loose: HashSet::new(),
+            };
+            let (context, entry) = (self.context, self.entry);
+            if !self.is_everywhere(stage) {
+                let range = self.range(b, stage);
+                let any = b.value(format_args!("icmp slt i64 {}, {}", range.0, range.1));
+                b.when(&any, |b| {
+                    vectors.masks = Some(masks(b, &vectors, known.len(), &range));
+                    row::vectors(context, entry, b, stage, &row, &vectors, known);
+                });
+                continue;
+            }
+            if self.leaves_scratch(stage) {
+                vectors.masks = Some(masks(b, &vectors, known.len(), &self.columns));
+                vectors.loose = self.in_scratch(stage);
+            }
+            row::vectors(context, entry, b, stage, &row, &vectors, known);
+        }
+    }
+
+    /// What a section carries from level to level.
+    fn carried(&self, order: Order, stages: &[Stage]) -> Vec<Carried> {
+        let before = match order {
+            Order::Parallel => return Vec::new(),
+            Order::Forward => -1,
+            Order::Backward => 1,
+        };
+        let before = Offset([0, 0, before]);
+        let columns = self.context.scratch.vector.unwrap_or_default();
+        let mut uses: BTreeMap<TempId, Vec<(usize, Use)>> = BTreeMap::new();
+        let mut note = |stage, target: Target, how| {
+            if let Target::Temp(id) = target {
+                uses.entry(id).or_default().push((stage, how));
+            }
+        };
+        for (stage, statements) in stages.iter().map(|stage| &stage.statements).enumerate() {
+            for accesses in statements.iter().map(Accesses::of) {
+                for (target, offset) in accesses.reads {
+                    note(stage, target, Use::Read(offset));
+                }
+                for (target, _) in accesses.writes {
+                    note(stage, target, Use::Write);
+                }
+                for target in accesses.afar {
+                    note(stage, target, Use::Afar);
+                }
+            }
+        }
+        // Found once, as that looks at all of a stage.
+        let whole = |stage| row::lanes(self.context, stage, columns);
+        let lanes = stages
+            .iter()
+            .map(|stage| self.is_everywhere(stage).then(|| whole(stage)));
+        let lanes: Vec<Option<Lanes>> = lanes.collect();
+        let in_scratch = |id: &TempId| self.context.scratch.places.contains_key(id);
+        let carried = uses.into_iter().filter_map(|(id, uses)| {
+            let any = |how: Use| uses.iter().any(|(_, this)| *this == how);
+            let of_all = lanes[uses[0].0]?;
+            let all = uses
+                .iter()
+                .all(|(stage, how)| lanes[*stage] == Some(of_all) && *how != Use::Afar);
+            let carried = all && in_scratch(&id) && any(Use::Read(before)) && any(Use::Write);
+            carried.then_some((Target::Temp(id), before, of_all))
+        });
+        carried.collect()
+    }
+
+    /// Whether a stage is computed for every column of a block.
+    fn is_everywhere(&self, stage: &Stage) -> bool {
+        stage.extent == self.nest.extent && stage.area == Area::FULL
+    }
+
+    /// Whether it matters which lanes of a stage have columns.
+    fn leaves_scratch(&self, stage: &Stage) -> bool {
+        let mut leaves = false;
+        for statement in &stage.statements {
+            statement.walk(&mut |inner| {
+                leaves |= inner.may_fail() || matches!(inner.kind, StmtKind::While { .. });
+            });
+            let accesses = Accesses::of(statement);
+            let read = accesses.reads.iter().map(|(target, _)| *target);
+            let mut all = read
+                .chain(accesses.written())
+                .chain(accesses.afar.iter().copied());
+            leaves |= all.any(|target| self.is_array(target) && !self.is_in_scratch(target));
+        }
+        leaves
+    }
+
+    /// What a stage accesses in scratch.
+    fn in_scratch(&self, stage: &Stage) -> HashSet<Target> {
+        let mut found = HashSet::new();
+        for accesses in stage.statements.iter().map(Accesses::of) {
+            found.extend(accesses.reads.iter().map(|(target, _)| *target));
+            found.extend(accesses.written());
+        }
+        found.retain(|target| self.is_in_scratch(*target));
+        found
+    }
+
+    fn is_in_scratch(&self, target: Target) -> bool {
+        let scratch = self.context.scratch;
+        let is_transposed = scratch
+            .transposed
+            .iter()
+            .any(|(array, _)| array.target == target);
+        is_transposed || matches!(target, Target::Temp(id) if scratch.places.contains_key(&id))
+    }
+
+    /// Whether a target has an element for each column, and it is in memory.
+    fn is_array(&self, target: Target) -> bool {
+        let stencil = &self.context.program.stencil;
+        let in_memory = match target {
+            Target::Field(_) => true,
+            Target::Temp(id) => matches!(
+                self.context.schedule.temporaries[id.0 as usize],
+                Placement::Array { .. }
+            ),
+        };
+        in_memory && stencil.target_axes(target).contains(self.nest.vector)
+    }
+}
+
+/// Which lanes of so many vectors are in a range of columns.
+fn masks(
+    b: &mut Builder,
+    vectors: &Vectors<'_>,
+    count: usize,
+    range: &(String, String),
+) -> Vec<String> {
+    let lanes = vectors.lanes;
+    let kind = lanes.of("i64");
+    let [first, end] = [&range.0, &range.1].map(|bound| splat(b, lanes, "i64", bound));
+    let one = |number: usize| {
+        let index = b.add(vectors.first, number * lanes.width);
+        let indices = lane_indices(b, lanes, &index);
+        let begun = b.value(format_args!("icmp sge {kind} {indices}, {first}"));
+        let goes_on = b.value(format_args!("icmp slt {kind} {indices}, {end}"));
+        b.value(format_args!("and {} {begun}, {goes_on}", lanes.of("i1")))
+    };
+    (0..count).map(one).collect()
+}
+
+/// Removes what a stage writes from what is known of targets.
+fn forget(known: &mut [Known], stage: &Stage) {
+    let written: HashSet<Target> = (stage.statements.iter())
+        .flat_map(|statement| Accesses::of(statement).written().collect::<Vec<_>>())
+        .collect();
+    for known in known {
+        known.retain(|(target, _), _| !written.contains(target));
+    }
+}
