@@ -1,6 +1,7 @@
 //! The loops of a nest of columns: blocks of columns, the sweeps over each, and the stages of each level.
 
 mod ahead;
+mod carried;
 mod narrow;
 
 use std::collections::HashSet;

@@ -127,6 +127,8 @@ pub(super) struct Vectors<'a> {
     pub masks: Option<Vec<String>>,
     /// What is read and stored at all lanes, whatever the masks say.
     pub loose: HashSet<Target>,
+    /// What is known afterwards and not stored.
+    pub kept: HashSet<Target>,
 }
 
 /// Computes a stage for some vectors of a row. What is known of each of them is added to.
@@ -148,6 +150,7 @@ pub(super) fn vectors(
         let mut body = Body::new((context, entry, b), lanes, (row, &preheader), &first, mask);
         body.rest = false;
         body.loose.clone_from(&vectors.loose);
+        body.kept.clone_from(&vectors.kept);
         body.values = known.clone();
         body.stage(stage);
         let values = std::mem::take(&mut body.values);
@@ -176,13 +179,23 @@ pub(super) fn value(
     first: &str,
     lanes: Lanes,
 ) -> String {
-    let pointer = place::row_pointer(context, entry, b, row, target, offset);
-    let preheader = Preheader {
-        pointers: HashMap::from([((target, offset), pointer)]),
-        levels: HashMap::new(),
-        uniforms: HashMap::new(),
-    };
+    let preheader = Preheader::of(context, entry, b, row, (target, offset));
     Body::new((context, entry, b), lanes, (row, &preheader), first, None).read(target, offset)
+}
+
+/// Stores the value of a target at a vector of points.
+pub(super) fn store(
+    context: &Context<'_>,
+    entry: &Entry,
+    b: &mut Builder,
+    row: &Row,
+    (target, value): (Target, String),
+    first: &str,
+    lanes: Lanes,
+) {
+    let preheader = Preheader::of(context, entry, b, row, (target, Offset::ZERO));
+    let mut body = Body::new((context, entry, b), lanes, (row, &preheader), first, None);
+    body.store_value(target, Offset::ZERO, value);
 }
 
 /// Lanes in which a stage is computed for so many points, which are a multiple of them.
@@ -360,6 +373,22 @@ fn is_number(context: &Context<'_>, target: Target) -> bool {
 }
 
 impl Preheader {
+    /// Of one access.
+    fn of(
+        context: &Context<'_>,
+        entry: &Entry,
+        b: &mut Builder,
+        row: &Row,
+        (target, offset): (Target, Offset),
+    ) -> Preheader {
+        let pointer = place::row_pointer(context, entry, b, row, target, offset);
+        Preheader {
+            pointers: HashMap::from([((target, offset), pointer)]),
+            levels: HashMap::new(),
+            uniforms: HashMap::new(),
+        }
+    }
+
     pub(super) fn pointer(&self, target: Target, across: Offset) -> RowPointer {
         self.pointers[&(target, across)].clone()
     }
@@ -419,6 +448,8 @@ pub(super) struct Body<'a, 'b> {
     pub(super) stored: Option<String>,
     /// What is read and stored at all lanes, whatever the masks say.
     pub(super) loose: HashSet<Target>,
+    /// What is not stored.
+    kept: HashSet<Target>,
     pub(super) regions: Regions,
     /// Whether a region is being computed that is apart.
     pub(super) in_region: bool,
@@ -452,6 +483,7 @@ impl<'a, 'b> Body<'a, 'b> {
             streaming: Streaming::Never,
             stored: None,
             loose: HashSet::new(),
+            kept: HashSet::new(),
             regions: Regions::Inside,
             in_region: false,
             blocks: HashMap::new(),
@@ -888,6 +920,9 @@ impl Body<'_, '_> {
 
     fn store_changes(&mut self) {
         for (target, offset) in std::mem::take(&mut self.changed) {
+            if self.kept.contains(&target) {
+                continue;
+            }
             let value = self.values[&(target, offset)].clone();
             let mask = self.mask.clone();
             self.mask = mask.clone().or_else(|| self.stored.clone());

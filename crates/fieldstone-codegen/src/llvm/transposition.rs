@@ -101,9 +101,9 @@ impl Squares {
     }
 
     fn body(self, b: &mut Builder, rest: &str) {
-        self.fetch(b);
         let side = self.side.to_string();
         let columns = b.value(format_args!("and i64 %columns, -{side}"));
+        self.fetch(b, &columns);
         let levels = b.sub("%end", "%first");
         let levels = b.max(&levels, "0");
         let levels = b.value(format_args!("and i64 {levels}, -{side}"));
@@ -199,21 +199,26 @@ impl Squares {
         }
     }
 
-    /// Fetches what is transposed next of all columns.
-    fn fetch(self, b: &mut Builder) {
+    /// Fetches what is transposed next of so many columns.
+    fn fetch(self, b: &mut Builder, columns: &str) {
         let bytes = b.mul("%first", self.size);
         let first = b.offset("%array", bytes);
-        b.for_loop("0", "%columns", "1", |b, column| {
+        let first = b.offset(&first, "%following");
+        b.for_loop("0", columns, &self.side.to_string(), |b, column| {
             let bytes = b.mul(column, "%stride");
-            let here = b.offset(&first, bytes);
-            let address = b.offset(&here, "%following");
-            let how = [
-                ("ptr", address.as_str()),
-                ("i32", "0"),
-                ("i32", "3"),
-                ("i32", "1"),
-            ];
-            b.call_void("llvm.prefetch.p0", &how);
+            let mut address = b.offset(&first, bytes);
+            for number in 0..self.side {
+                if number > 0 {
+                    address = b.offset(&address, "%stride");
+                }
+                let how = [
+                    ("ptr", address.as_str()),
+                    ("i32", "0"),
+                    ("i32", "3"),
+                    ("i32", "1"),
+                ];
+                b.call_void("llvm.prefetch.p0", &how);
+            }
         });
     }
 

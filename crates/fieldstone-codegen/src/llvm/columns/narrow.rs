@@ -4,9 +4,9 @@
 //! A block has room for all lanes of its vectors. Those that have no columns are computed like the others, but only those that
 //! have are read and written outside of scratch.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
-use fieldstone_stencil::ir::{Order, StmtKind, Target, TempId};
+use fieldstone_stencil::ir::{Order, StmtKind, Target};
 use fieldstone_stencil::schedule::{Placement, Stage, Sweep};
 use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Area, Offset};
@@ -15,22 +15,13 @@ use crate::transposed::Moment;
 
 use super::super::builder::Builder;
 use super::super::memory::{lane_indices, splat};
-use super::super::place;
 use super::super::range::clip_levels;
 use super::super::row::{self, Known, Vectors};
 use super::super::transposition::Way;
 use super::super::types::Lanes;
 use super::ahead::{self, Columns};
+use super::carried::Carried;
 use super::{ColumnBlock, Move, level};
-
-/// How a statement uses a temporary.
-#[derive(Clone, Copy, PartialEq)]
-enum Use {
-    Read(Offset),
-    Write,
-    /// At levels that are computed.
-    Afar,
-}
 
 /// What moves between arrays and scratch while a sweep runs.
 #[derive(Default)]
@@ -64,11 +55,9 @@ struct Part<'a> {
     first: &'a str,
     columns: usize,
     known: HashMap<Lanes, Vec<Known>>,
+    /// What is known and not stored.
+    kept: HashSet<Target>,
 }
-
-/// A temporary that a level reads as the level before it has left it, the offset of that one, and lanes of all stages that
-/// access it.
-type Carried = (Target, Offset, Lanes);
 
 impl ColumnBlock<'_> {
     pub(super) fn compute_narrow(&self, b: &mut Builder, next: &[Columns]) {
@@ -172,50 +161,77 @@ impl ColumnBlock<'_> {
         levels: &(String, String),
         next: &[Columns],
     ) {
-        let columns = self.context.scratch.vector.unwrap_or_default();
-        let first_column = &self.columns.0;
         let carried = self.carried(order, stages);
-        let mut values = vec![(String::from("i64"), levels.0.clone())];
-        let mut keys = Vec::new();
-        for (target, offset, lanes) in &carried {
-            let first = level(b, order, levels, &levels.0);
-            let row = self.row(&first);
-            for number in 0..columns / lanes.width {
-                let first = b.add(first_column, number * lanes.width);
-                let (context, key) = (self.context, (*target, *offset));
-                let value = row::value(context, self.entry, b, &row, key, &first, *lanes);
-                values.push((lanes.value(place::dtype(context, *target)), value));
-                keys.push((*lanes, number, key));
-            }
-        }
+        let first = self.row(&level(b, order, levels, &levels.0));
+        let values = carried.iter().map(|each| {
+            let (kind, key) = (each.lanes.value(each.dtype), (each.target, each.before));
+            let first_column = b.add(&self.columns.0, each.first);
+            let (context, entry) = (self.context, self.entry);
+            let value = row::value(context, entry, b, &first, key, &first_column, each.lanes);
+            (kind, value)
+        });
+        let mut values: Vec<(String, String)> = values.collect();
+        values.push((String::from("i64"), levels.0.clone()));
         let (name, names) = b.begin_repeat(&values);
-        let more = b.value(format_args!("icmp slt i64 {}, {}", names[0], levels.1));
+        let count = &names[carried.len()];
+        let more = b.value(format_args!("icmp slt i64 {count}, {}", levels.1));
         b.repeat_while(&name, &more);
-        let level = level(b, order, levels, &names[0]);
-        self.fetch(b, next, &level);
+        let here = level(b, order, levels, count);
+        self.fetch(b, next, &here);
         if carried.is_empty() {
-            self.part_by_part(b, stages, &level);
+            self.part_by_part(b, stages, &here);
         } else {
-            let mut known: HashMap<Lanes, Vec<Known>> = HashMap::new();
-            for ((lanes, number, key), name) in keys.iter().zip(&names[1..]) {
-                let all = || vec![Known::new(); columns / lanes.width];
-                known.entry(*lanes).or_insert_with(all)[*number].insert(*key, name.clone());
-            }
-            let mut part = Part {
-                first: first_column,
-                columns,
-                known,
-            };
-            self.stages(b, stages, &level, &mut part);
-            for ((lanes, number, (target, _)), value) in keys.iter().zip(&mut values[1..]) {
-                let known = part.known[lanes][*number].get(&(*target, Offset::ZERO));
-                value
-                    .1
-                    .clone_from(known.expect("what is carried is written at every level"));
+            let found = self.with_carried(b, stages, &here, &carried, &names);
+            found
+                .into_iter()
+                .zip(&mut values)
+                .for_each(|(value, all)| all.1 = value);
+        }
+        values[carried.len()].1 = b.add(count, 1);
+        b.end_repeat(&name, &values);
+        let last = b.add(&levels.1, -1);
+        let last = self.row(&level(b, order, levels, &last));
+        for (each, value) in carried.iter().zip(names).filter(|(each, _)| each.kept) {
+            let first_column = b.add(&self.columns.0, each.first);
+            let (context, entry, target) = (self.context, self.entry, (each.target, value));
+            row::store(context, entry, b, &last, target, &first_column, each.lanes);
+        }
+    }
+
+    /// The stages of a level that reads what is carried from the level before; returns what it leaves to the next.
+    fn with_carried(
+        &self,
+        b: &mut Builder,
+        stages: &[Stage],
+        level: &str,
+        carried: &[Carried],
+        names: &[String],
+    ) -> Vec<String> {
+        let columns = self.context.scratch.vector.unwrap_or_default();
+        let mut part = Part {
+            first: &self.columns.0,
+            columns,
+            known: HashMap::new(),
+            kept: HashSet::new(),
+        };
+        for (each, name) in carried.iter().zip(names) {
+            let all = || vec![Known::new(); columns / each.lanes.width];
+            let known = part.known.entry(each.lanes).or_insert_with(all);
+            let known = &mut known[each.first / each.lanes.width];
+            known.insert((each.target, each.before), name.clone());
+            if each.kept {
+                part.kept.insert(each.target);
             }
         }
-        values[0].1 = b.add(&names[0], 1);
-        b.end_repeat(&name, &values);
+        self.stages(b, stages, level, &mut part);
+        let value = |each: &Carried| {
+            let known = &part.known[&each.lanes][each.first / each.lanes.width];
+            let value = known.get(&(each.target, Offset::ZERO));
+            value
+                .expect("what is carried is written at every level")
+                .clone()
+        };
+        carried.iter().map(value).collect()
     }
 
     /// The stages of a level, for as many columns at a time as the longest vector has.
@@ -231,6 +247,7 @@ impl ColumnBlock<'_> {
                 first,
                 columns: longest,
                 known: HashMap::new(),
+                kept: HashSet::new(),
             };
             self.stages(b, stages, level, &mut part);
         });
@@ -251,6 +268,7 @@ impl ColumnBlock<'_> {
                 lanes,
                 masks: None,
                 loose: HashSet::new(),
+                kept: part.kept.clone(),
             };
             let (context, entry) = (self.context, self.entry);
             if !self.is_everywhere(stage) {
@@ -270,55 +288,8 @@ impl ColumnBlock<'_> {
         }
     }
 
-    /// What a section carries from level to level.
-    fn carried(&self, order: Order, stages: &[Stage]) -> Vec<Carried> {
-        let before = match order {
-            Order::Parallel => return Vec::new(),
-            Order::Forward => -1,
-            Order::Backward => 1,
-        };
-        let before = Offset([0, 0, before]);
-        let columns = self.context.scratch.vector.unwrap_or_default();
-        let mut uses: BTreeMap<TempId, Vec<(usize, Use)>> = BTreeMap::new();
-        let mut note = |stage, target: Target, how| {
-            if let Target::Temp(id) = target {
-                uses.entry(id).or_default().push((stage, how));
-            }
-        };
-        for (stage, statements) in stages.iter().map(|stage| &stage.statements).enumerate() {
-            for accesses in statements.iter().map(Accesses::of) {
-                for (target, offset) in accesses.reads {
-                    note(stage, target, Use::Read(offset));
-                }
-                for (target, _) in accesses.writes {
-                    note(stage, target, Use::Write);
-                }
-                for target in accesses.afar {
-                    note(stage, target, Use::Afar);
-                }
-            }
-        }
-        // Found once, as that looks at all of a stage.
-        let whole = |stage| row::lanes(self.context, stage, columns);
-        let lanes = stages
-            .iter()
-            .map(|stage| self.is_everywhere(stage).then(|| whole(stage)));
-        let lanes: Vec<Option<Lanes>> = lanes.collect();
-        let in_scratch = |id: &TempId| self.context.scratch.places.contains_key(id);
-        let carried = uses.into_iter().filter_map(|(id, uses)| {
-            let any = |how: Use| uses.iter().any(|(_, this)| *this == how);
-            let of_all = lanes[uses[0].0]?;
-            let all = uses
-                .iter()
-                .all(|(stage, how)| lanes[*stage] == Some(of_all) && *how != Use::Afar);
-            let carried = all && in_scratch(&id) && any(Use::Read(before)) && any(Use::Write);
-            carried.then_some((Target::Temp(id), before, of_all))
-        });
-        carried.collect()
-    }
-
     /// Whether a stage is computed for every column of a block.
-    fn is_everywhere(&self, stage: &Stage) -> bool {
+    pub(super) fn is_everywhere(&self, stage: &Stage) -> bool {
         stage.extent == self.nest.extent && stage.area == Area::FULL
     }
 
