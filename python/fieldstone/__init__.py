@@ -6,7 +6,7 @@ from types import ModuleType as _ModuleType
 from fieldstone import arrays, errors, storage, utils
 from fieldstone._core import __version__
 from fieldstone._import_hook import when_imported as _when_imported
-from fieldstone.device import Device, devices, simulated_device
+from fieldstone.device import Device, Graph, devices, simulated_device
 from fieldstone.threads import num_threads, set_num_threads
 
 # It gives DataArrays their data interface.
@@ -28,6 +28,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "Device",
+    "Graph",
     "__version__",
     "arrays",
     "devices",

@@ -84,6 +84,41 @@ class Device:
         """
 
 @final
+class Graph:
+    """Calls of stencils of the backend ``gpu``, recorded once and repeated as one piece of work of their device.
+
+    Calls in a block ``with graph:`` are recorded, and not run. Each keeps its arguments, and the values of its scalars.
+    """
+
+    def __init__(self) -> None: ...
+    def __enter__(self) -> Self:
+        """Record the calls that follow in this thread.
+
+        Raises
+        ------
+        ArgumentTypeError
+            If the graph was recorded before, or another one is being recorded.
+        """
+    def __exit__(self, kind: object, value: object, traceback: object, /) -> None: ...
+    def launch(self, *, stream: object = None) -> None:
+        """Run all calls, in order.
+
+        Parameters
+        ----------
+        stream : optional
+            As in a call of a stencil.
+
+        Raises
+        ------
+        ArgumentTypeError
+            If no calls were recorded yet.
+        DeviceError
+            If the device reports an error.
+        """
+    def __len__(self) -> int:
+        """How many calls there are."""
+
+@final
 class Stream:
     """A queue of work on a device: what is put into one is done in order, that of several ones at the same time."""
 

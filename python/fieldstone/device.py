@@ -12,9 +12,9 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import SupportsIndex, overload
 
 from fieldstone import _core
-from fieldstone._core import Device, Stream, Transfers
+from fieldstone._core import Device, Graph, Stream, Transfers
 
-__all__ = ["Device", "Stream", "Transfers", "devices", "simulated_device"]
+__all__ = ["Device", "Graph", "Stream", "Transfers", "devices", "simulated_device"]
 
 
 def devices() -> list[Device]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 import fieldstone
 from fieldstone import errors, gtscript, storage
-from fieldstone.gtscript import PARALLEL, Field, computation, interval
+from fieldstone.gtscript import FORWARD, PARALLEL, Field, computation, interval
 
 SHAPE = (40, 20, 6)
 BYTES = 8 * 40 * 20 * 6
@@ -42,6 +43,18 @@ def smooth(inp: Field[np.float64], out: Field[np.float64]):
     with computation(PARALLEL), interval(...):
         along = inp[-1, 0, 0] + inp[1, 0, 0]
         out = along[0, -1, 0] + along[0, 1, 0]
+
+
+@gtscript.stencil(backend="gpu")
+def sweep(inp: Field[np.float64], out: Field[np.float64]):
+    """Reads neighbours of what it has computed from the level below, so that it runs level by level."""
+    with computation(FORWARD):
+        with interval(0, 1):
+            t = inp
+            out = t[1, 0, 0]
+        with interval(1, None):
+            t = 0.5 * inp
+            out = out[0, 0, -1] + t[1, 0, 0]
 
 
 @pytest.fixture
@@ -343,6 +356,112 @@ class TestStreams:
             for inp, out in zip(values, outputs, strict=True):
                 along = inp[:-2] + inp[2:]
                 np.testing.assert_array_equal(on_host(out)[1:-1, 1:-1], along[:, :-2] + along[:, 2:])
+
+
+class TestGraphs:
+    def test_calls_are_recorded_and_repeated(self, either: Any) -> None:
+        a, b, c = there(3)
+        graph = fieldstone.Graph()
+        assert repr(graph) == "<Graph, not recorded>"
+        frozen = accumulate.freeze(origin={"_all_": (0, 0, 0)}, domain=SHAPE)
+        with graph:
+            scale(a, b, 2.0)
+            for _ in range(3):
+                frozen(c, b)
+        assert (on_host(c) == 3.0).all()
+        assert (len(graph), repr(graph)) == (4, f"<Graph of 4 call(s) on {either.name}>")
+        stream = either.create_stream()
+        for _ in range(2):
+            graph.launch(stream=stream)
+        graph.launch()
+        assert (on_host(c) == 3.0 + 3 * 3 * 2.0).all()
+
+    def test_two_copies_go_where_they_are_needed(self, either: Any) -> None:
+        a, b = fields(2)
+        with fieldstone.Graph() as graph:
+            scale(a, b, 2.0)
+        graph.launch()
+        either.transfers.reset()
+        for value in (3.0, 4.0):
+            a[...] = value
+            graph.launch()
+            graph.launch()
+            assert (on_host(b) == 2.0 * value).all()
+        assert moved(either) == (2, 2)
+
+    def test_temporaries_in_memory_and_levels_one_by_one(self, either: Any) -> None:
+        values = np.random.default_rng(6).uniform(size=SHAPE)
+        a = storage.storage(values, device="gpu", dims="IJK")
+        out, expected = storage.zeros(SHAPE, device="gpu", dims="IJK"), np.zeros(SHAPE)
+        place = {"origin": (1, 1, 0), "domain": (38, 18, 6)}
+        for definition in (smooth, sweep):
+            graph = fieldstone.Graph()
+            with graph:
+                definition(a, out, **place)
+            gtscript.stencil("numpy", definition.definition_func)(values, expected, **place)
+            for _ in range(2):
+                out[...] = 0.0
+                graph.launch()
+                np.testing.assert_array_equal(out.to_numpy()[1:-1, 1:-1], expected[1:-1, 1:-1])
+
+    def test_arguments_are_kept(self, either: Any) -> None:
+        a, b, c = there(3)
+        with fieldstone.Graph() as graph:
+            scale(a, b, 2.0)
+            accumulate(c.to_cupy(), b)
+        del a, b
+        gc.collect()
+        graph.launch()
+        assert (on_host(c) == 5.0).all()
+        with fieldstone.Graph() as empty:
+            pass
+        empty.launch()
+        assert len(empty) == 0
+
+    def test_what_cannot_be_part_of_a_graph_is_refused(self, device: Any) -> None:
+        a, b = there(2)
+        numbers = storage.zeros(SHAPE, np.int64, device="gpu")
+        on_cpu = gtscript.stencil("numpy", accumulate.definition_func)
+        for call, message in (
+            (lambda: scale(np.ones(SHAPE), b, 2.0), "argument 'inp' is in host memory"),
+            (lambda: level(a, numbers, b), "a call that may fail cannot be part of a graph"),
+            (lambda: on_cpu(np.ones(SHAPE), np.ones(SHAPE)), "'accumulate' runs on the host"),
+            (lambda: fieldstone.Graph().__enter__(), "graphs are not nested"),
+        ):
+            graph = fieldstone.Graph()
+            with warnings.catch_warnings(), pytest.raises(errors.FieldstoneError, match=message), graph:
+                warnings.simplefilter("error")
+                call()
+            assert repr(graph) == "<Graph, not recorded to its end>"
+            with pytest.raises(errors.ArgumentTypeError, match="an error ended the block"):
+                graph.launch()
+        # Nothing goes on being recorded.
+        scale(a, b, 7.0)
+        assert (on_host(b) == 7.0).all()
+
+    def test_a_graph_is_recorded_once_and_for_one_device(self) -> None:
+        graph = fieldstone.Graph()
+        with pytest.raises(errors.ArgumentTypeError, match="has not been recorded"):
+            graph.launch()
+        with fieldstone.simulated_device(2):
+            pairs = [[storage.ones(SHAPE, device=("gpu", number)) for _ in "ab"] for number in (0, 1)]
+            with graph:
+                accumulate(*pairs[0])
+            with pytest.raises(errors.ArgumentTypeError, match="recorded once"), graph:
+                pass
+            with pytest.raises(errors.DeviceError, match="simulated device 0, and this one on simulated device 1"):
+                with fieldstone.Graph():
+                    accumulate(*pairs[0])
+                    accumulate(*pairs[1])
+
+    def test_other_threads_are_not_recorded(self, device: Any) -> None:
+        a, b = there(2)
+        with fieldstone.Graph() as graph:
+            thread = threading.Thread(target=scale, args=(a, b, 3.0))
+            thread.start()
+            thread.join()
+        assert (on_host(b) == 3.0).all()
+        assert len(graph) == 0
 
 
 class TestFaces:

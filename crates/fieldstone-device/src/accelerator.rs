@@ -220,7 +220,7 @@ pub trait Accelerator: Any + Device {
         kernels: &[Symbol<'_>],
     ) -> Result<Box<dyn Module>, DeviceError>;
 
-    /// Makes one piece of work of several launches of this device's modules, which are done in order.
+    /// Makes one piece of work of several, which are done in order.
     ///
     /// # Errors
     /// As [`Module::launch`].

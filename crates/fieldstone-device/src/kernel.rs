@@ -113,24 +113,30 @@ pub trait Module: Any + Debug + Send + Sync {
     unsafe fn launch(&self, launch: &Launch<'_>, stream: Stream) -> Result<(), DeviceError>;
 }
 
-/// A launch as part of a graph.
+/// A piece of work as part of a graph.
 #[derive(Clone, Copy)]
-pub struct Node<'a> {
-    /// Where the kernel is.
-    pub module: &'a dyn Module,
-    /// What it is launched with.
-    pub launch: Launch<'a>,
+pub enum Node<'a> {
+    /// A kernel of a module.
+    Launch(&'a dyn Module, Launch<'a>),
+    /// Sets so many bytes from an address on to zero.
+    Clear(*mut u8, usize),
 }
 
 impl Debug for Node<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("Node").field(&self.launch).finish()
+        match self {
+            Self::Launch(_, launch) => formatter.debug_tuple("Launch").field(launch).finish(),
+            Self::Clear(target, bytes) => {
+                let mut tuple = formatter.debug_tuple("Clear");
+                tuple.field(target).field(bytes).finish()
+            }
+        }
     }
 }
 
-/// Launches in order, given to a device once and repeated at the cost of one.
+/// Work in order, given to a device once and repeated at the cost of one launch.
 pub trait Graph: Debug + Send + Sync {
-    /// Puts all launches into a stream.
+    /// Puts all of it into a stream, behind what this graph was launched for before.
     ///
     /// # Errors
     /// As [`Module::launch`].

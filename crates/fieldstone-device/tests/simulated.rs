@@ -86,10 +86,7 @@ fn a_graph_whose_memory_is_gone_is_refused_as_a_whole() {
         kernels::elements(&device, 10, 1),
     );
     let added = [&kept, &gone].map(|block| kernels::Added::new(block.as_ref(), 10, 1));
-    let nodes = added.each_ref().map(|added| Node {
-        module: module.as_ref(),
-        launch: added.launch(),
-    });
+    let nodes = (added.each_ref()).map(|added| Node::Launch(module.as_ref(), added.launch()));
     // SAFETY: what is no memory of the device is refused before it is accessed.
     let error = unsafe {
         let graph = device.graph(&nodes).unwrap();

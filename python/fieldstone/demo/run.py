@@ -211,7 +211,7 @@ def compile_times(case: Case, backend: str) -> list[CompileTime]:
 
 
 def copy_bandwidth(case: Case, backend: str, repetitions: int = 30) -> float:
-    """Bytes per second, read and written, of the fastest copy of an array as large as the variable, on a backend's device."""
+    """Bytes per second, read and written, of the fastest copy of an array like the variable, on a backend's device."""
     dtype = case.phi.dtype
     shape = tuple(case.shape.values())
     there: dict[str, Any] = {"dims": ("I", "J", "K"), "defaults": "cpu_ifirst"}

@@ -44,6 +44,35 @@ pub(super) struct RunMemory {
     pub failure: Option<Box<dyn Memory>>,
 }
 
+impl RunMemory {
+    /// Memory for temporaries alone.
+    pub(super) fn new(
+        accelerator: &Arc<dyn Accelerator>,
+        arrays: &[Array],
+    ) -> Result<RunMemory, RunError> {
+        let mut memory = RunMemory::default();
+        memory.make_room(accelerator, arrays)?;
+        Ok(memory)
+    }
+
+    /// Has a block for each array that is large enough.
+    fn make_room(
+        &mut self,
+        accelerator: &Arc<dyn Accelerator>,
+        arrays: &[Array],
+    ) -> Result<(), RunError> {
+        for (number, array) in arrays.iter().enumerate() {
+            let (blocks, bytes) = (&mut self.arrays, array.bytes());
+            if blocks.get(number).is_none_or(|block| block.bytes() < bytes) {
+                // What is too small goes first, and those behind it, which most probably are as well.
+                blocks.truncate(number);
+                blocks.push(accelerator.allocate(bytes, LINE, Contents::Uninitialised)?);
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Gpu {
     /// Memory for a run in a stream: that of a run before, where it is large enough.
     pub(super) fn memory(
@@ -57,15 +86,7 @@ impl Gpu {
             return Ok(RunMemory::default());
         }
         let mut memory = self.spare_of(accelerator, stream)?;
-        for (number, array) in arrays.iter().enumerate() {
-            let bytes = array.bytes();
-            let blocks = &mut memory.arrays;
-            if blocks.get(number).is_none_or(|block| block.bytes() < bytes) {
-                // What is too small goes first, and those behind it, which most probably are as well.
-                blocks.truncate(number);
-                blocks.push(accelerator.allocate(bytes, LINE, Contents::Uninitialised)?);
-            }
-        }
+        memory.make_room(accelerator, arrays)?;
         if may_fail && memory.failure.is_none() {
             memory.failure = Some(accelerator.allocate_pinned(8, 8, Contents::Zeroed)?);
         }

@@ -5,6 +5,7 @@
 //! | [`stencil`] | a stencil on accelerators, its variants |
 //! | `code` | where kernels come from: the cache, LLVM, the driver |
 //! | `prepared`, `memory` | calls, launches, and memory for temporaries |
+//! | `graph` | calls that are repeated as one piece of work |
 //! | [`plan`] | how arrays of one layout are computed with, up to LLVM IR |
 //! | `shape` | threads and points of a block, temporaries in shared memory |
 //! | `recomputation` | what is computed again rather than shared |
@@ -12,6 +13,7 @@
 //! | [`phases`] | what a block computes between two barriers |
 
 mod code;
+mod graph;
 mod memory;
 pub mod phases;
 mod place;
@@ -21,6 +23,7 @@ mod recomputation;
 mod shape;
 pub mod stencil;
 
+pub use graph::{Graph, Recorded};
 pub use prepared::Prepared;
 pub use shape::{Shape, Shared, order};
 pub use stencil::{Gpu, Variant, nvidia};

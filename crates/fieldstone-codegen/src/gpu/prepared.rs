@@ -20,10 +20,10 @@ thread_local! {
 
 /// All of a call but the addresses of its arguments and the values of its scalars.
 pub struct Prepared {
-    variant: Arc<Variant>,
-    template: Template,
+    pub(super) variant: Arc<Variant>,
+    pub(super) template: Template,
     addresses: Vec<Address>,
-    launches: Vec<plan::Launch>,
+    pub(super) launches: Vec<plan::Launch>,
 }
 
 impl Gpu {
@@ -135,44 +135,52 @@ impl Prepared {
         memory: &RunMemory,
         stream: Stream,
     ) -> Result<(), RunError> {
-        let Variant {
-            accelerator,
-            module,
-            plan,
-            ..
-        } = self.variant.as_ref();
-        for (array, block) in self.template.arrays.iter().zip(&memory.arrays) {
-            if array.zeroed {
-                // SAFETY: the block is that long, and this run's alone.
-                unsafe { accelerator.fill(block.pointer(), 0, array.bytes(), stream)? };
-            }
+        for (start, bytes) in self.cleared(memory) {
+            // SAFETY: the block is that long, and this run's alone.
+            unsafe { self.accelerator().fill(start, 0, bytes, stream)? };
         }
         if let Some(word) = &memory.failure {
             // SAFETY: the word is host memory, which the device is not using.
             unsafe { word.pointer().cast::<u64>().write(0) };
             words[Words::FAILURE] = word.pointer() as u64;
         }
-        for launch in &self.launches {
-            for axis in 0..3 {
-                words[Words::COUNT + axis] = launch.grid[axis] as u64;
-            }
-            words[Words::LEVELS] = launch.levels[0] as u64;
-            words[Words::LEVELS + 1] = launch.levels[1] as u64;
-            let shape = &plan.module.kernels[launch.kernel].shape;
-            let launch = Launch {
-                kernel: launch.kernel,
-                // More blocks than that no device takes, which says so.
-                grid: launch
-                    .grid
-                    .map(|count| u32::try_from(count).unwrap_or(u32::MAX)),
-                block: [shape.threads as u32, 1, 1],
-                shared_bytes: self.variant.shared_bytes[launch.kernel],
-                words,
-                addresses: &self.addresses,
-            };
+        for number in 0..self.launches.len() {
+            self.choose(words, number);
             // SAFETY: as the caller says; temporaries are in memory that this run has for itself.
-            unsafe { module.launch(&launch, stream)? };
+            unsafe { (self.variant.module).launch(&self.launch(words, number), stream)? };
         }
         Ok(())
+    }
+
+    /// What is to be zero before the kernels run.
+    pub(super) fn cleared(&self, memory: &RunMemory) -> impl Iterator<Item = (*mut u8, usize)> {
+        let arrays = self.template.arrays.iter().zip(&memory.arrays);
+        let cleared = arrays.filter(|(array, _)| array.zeroed);
+        cleared.map(|(array, block)| (block.pointer(), array.bytes()))
+    }
+
+    /// Writes the words that are those of one launch.
+    pub(super) fn choose(&self, words: &mut [u64], number: usize) {
+        let plan::Launch { grid, levels, .. } = self.launches[number];
+        for axis in 0..3 {
+            words[Words::COUNT + axis] = grid[axis] as u64;
+        }
+        words[Words::LEVELS] = levels[0] as u64;
+        words[Words::LEVELS + 1] = levels[1] as u64;
+    }
+
+    /// One launch, with its words.
+    pub(super) fn launch<'a>(&'a self, words: &'a [u64], number: usize) -> Launch<'a> {
+        let plan::Launch { kernel, grid, .. } = self.launches[number];
+        let shape = &self.variant.plan.module.kernels[kernel].shape;
+        Launch {
+            kernel,
+            // More blocks than that no device takes, which says so.
+            grid: grid.map(|count| u32::try_from(count).unwrap_or(u32::MAX)),
+            block: [shape.threads as u32, 1, 1],
+            shared_bytes: self.variant.shared_bytes[kernel],
+            words,
+            addresses: &self.addresses,
+        }
     }
 }

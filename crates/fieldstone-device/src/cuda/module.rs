@@ -309,11 +309,15 @@ pub(super) unsafe fn graph(
     context.inside(|driver| unsafe {
         driver.begin_capture(super::handle(stream), CAPTURE_OF_THREAD)
     })?;
-    let nodes = nodes.iter().filter(|node| node.launch.blocks() > 0);
-    // SAFETY: as the caller says.
-    let put = nodes
-        .map(|node| unsafe { node.module.launch(&node.launch, stream) })
-        .collect::<Result<Vec<()>, _>>();
+    let put = nodes.iter().try_for_each(|node| match node {
+        // SAFETY: as the caller says.
+        Node::Launch(module, launch) => unsafe { module.launch(launch, stream) },
+        Node::Clear(_, 0) => Ok(()),
+        // SAFETY: as the caller says.
+        Node::Clear(target, bytes) => context.inside(|driver| unsafe {
+            driver.memset(super::address(*target), 0, *bytes, super::handle(stream))
+        }),
+    });
     let mut graph = Handle::NULL;
     // SAFETY: the capture was begun above; the driver writes one handle.
     let ended = context

@@ -272,30 +272,48 @@ fn with_shared(bytes: usize, body: impl FnOnce(*mut u8)) -> Result<(), DeviceErr
     })
 }
 
-/// Launches that are repeated.
+/// Work that is repeated.
 pub(super) struct SimulatedGraph {
     device: Arc<Shared>,
-    orders: Vec<Order>,
+    steps: Vec<Step>,
+    /// The last task of the launch before.
+    last: Mutex<Option<u64>>,
 }
+
+/// A part of the work.
+enum Step {
+    Launch(Order),
+    Clear(*mut u8, usize),
+}
+
+// SAFETY: the address is one of a device, which nobody but the device accesses.
+unsafe impl Send for Step {}
+// SAFETY: as above.
+unsafe impl Sync for Step {}
 
 impl SimulatedGraph {
     pub(super) fn new(device: &Arc<Shared>, nodes: &[Node<'_>]) -> Result<Self, DeviceError> {
-        let order = |node: &Node<'_>| {
-            let any: &dyn Any = node.module;
-            let module = any
+        let step = |node: &Node<'_>| {
+            let (module, launch) = match node {
+                Node::Launch(module, launch) => (*module, launch),
+                Node::Clear(target, bytes) => return Ok(Step::Clear(*target, *bytes)),
+            };
+            let any: &dyn Any = module;
+            let known = any
                 .downcast_ref::<SimulatedModule>()
                 .filter(|module| Arc::ptr_eq(&module.device, device));
-            match module {
-                Some(module) => Order::new(&module.code, &node.launch),
+            match known {
+                Some(module) => Order::new(&module.code, launch).map(Step::Launch),
                 None => Err(DeviceError::Peers {
-                    source_device: node.module.device(),
+                    source_device: module.device(),
                     target_device: device.id(),
                 }),
             }
         };
         Ok(Self {
             device: Arc::clone(device),
-            orders: nodes.iter().map(order).collect::<Result<_, _>>()?,
+            steps: nodes.iter().map(step).collect::<Result<_, _>>()?,
+            last: Mutex::default(),
         })
     }
 }
@@ -304,23 +322,32 @@ impl Debug for SimulatedGraph {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_tuple("SimulatedGraph")
-            .field(&self.orders.len())
+            .field(&self.steps.len())
             .finish()
     }
 }
 
 impl Graph for SimulatedGraph {
     unsafe fn launch(&self, stream: Stream) -> Result<(), DeviceError> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.device.state();
         let device = self.device.id();
         // All of it or nothing.
-        let orders = self.orders.iter().filter(|order| order.blocks > 0);
-        let blocks = orders
-            .map(|order| order.translated(&state, device))
-            .collect::<Result<Vec<_>, _>>()?;
-        for blocks in blocks {
-            self.device
-                .submit(&mut state, stream, Task::Launch(Box::new(blocks)))?;
+        let task = |step: &Step| match step {
+            Step::Launch(order) => {
+                let blocks = order.translated(&state, device)?;
+                Ok(Task::Launch(Box::new(blocks)))
+            }
+            Step::Clear(target, bytes) => Ok(Task::Fill {
+                target: state.translated(device, *target, *bytes)?,
+                value: 0,
+                bytes: *bytes,
+            }),
+        };
+        let tasks: Vec<Task> = (self.steps.iter().map(task)).collect::<Result<_, DeviceError>>()?;
+        let before = last.take().map(Task::Wait);
+        for task in before.into_iter().chain(tasks) {
+            *last = Some(self.device.submit(&mut state, stream, task)?);
         }
         Ok(())
     }

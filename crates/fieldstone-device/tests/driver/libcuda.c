@@ -116,6 +116,7 @@ struct Function {
 struct Graph {
     struct Context *context;
     struct Item *first;
+    unsigned long long last; /* piece of work of the launch before */
     struct Graph *next;
 };
 
@@ -571,7 +572,7 @@ static CUresult put(struct Context *context, CUstream stream, struct Item item, 
     kept->number = ++numbers;
     kept->next = NULL;
     struct Graph *recorded = item.stream ? item.stream->recorded : NULL;
-    if (recorded && item.work != LAUNCH) misused("work that is no kernel is captured");
+    if (recorded && item.work != LAUNCH && item.work != SET) misused("work that is no kernel is captured");
     struct Item **link = recorded ? &recorded->first : &items;
     while (*link) link = &(*link)->next;
     *link = kept;
@@ -1017,14 +1018,15 @@ CUresult cuGraphInstantiateWithFlags(CUgraph *executable, CUgraph graph, unsigne
 CUresult cuGraphLaunch(CUgraph executable, CUstream stream) {
     ENTER_CONTEXT
     if (executable->context != context) misused("a graph is launched in another context");
-    for (struct Item *item = executable->first; item; item = item->next) {
-        is_module(item->function->module);
-        struct Item again = {.work = LAUNCH, .function = item->function, .threads = item->threads};
-        memcpy(again.words, item->words, sizeof again.words);
-        CUresult code = put(context, stream, again, NULL);
-        if (code) return code;
+    /* A launch is behind the one before. */
+    struct Item before = {.work = WAIT, .until = executable->last};
+    CUresult code = executable->last ? put(context, stream, before, NULL) : SUCCESS;
+    for (struct Item *item = executable->first; item && !code; item = item->next) {
+        if (item->function) is_module(item->function->module);
+        struct Item again = *item;
+        code = put(context, stream, again, &executable->last);
     }
-    return SUCCESS;
+    return code;
 }
 
 static CUresult forget(CUgraph graph) {

@@ -143,7 +143,8 @@ pub fn hold(device: &dyn Accelerator) {
     kernels_compute(device);
     kernels_keep_the_order_of_their_stream(device);
     a_grid_without_blocks_is_nothing(device);
-    graphs_repeat_their_launches(device);
+    graphs_repeat_their_work(device);
+    a_graph_waits_for_its_launch_before(device);
     memory_and_code_stay_until_the_work_is_done(device);
     what_cannot_be_launched_is_an_error(device);
 }
@@ -189,17 +190,19 @@ fn a_grid_without_blocks_is_nothing(device: &dyn Accelerator) {
     assert_eq!(values(device, block.as_ref()), [1; 10]);
 }
 
-fn graphs_repeat_their_launches(device: &dyn Accelerator) {
+fn graphs_repeat_their_work(device: &dyn Accelerator) {
     let module = load(device, "a test");
     let block = elements(device, 100, 0);
     let (one, other) = (
         Added::new(block.as_ref(), 100, 1),
         Added::new(block.as_ref(), 50, 10),
     );
-    let nodes = [one.launch(), other.launch()].map(|launch| Node {
-        module: module.as_ref(),
-        launch,
-    });
+    let cleared = elements(device, 100, 7);
+    let nodes = [
+        Node::Launch(module.as_ref(), one.launch()),
+        Node::Clear(cleared.pointer(), 400),
+        Node::Launch(module.as_ref(), other.launch()),
+    ];
     // SAFETY: the block stays, and is that long.
     unsafe {
         let graph = device.graph(&nodes).unwrap();
@@ -216,6 +219,29 @@ fn graphs_repeat_their_launches(device: &dyn Accelerator) {
     }
     let expected = [vec![33; 50], vec![3; 50]].concat();
     assert_eq!(values(device, block.as_ref()), expected);
+    let expected = [vec![0; 50], vec![7; 50]].concat();
+    assert_eq!(values(device, cleared.as_ref()), expected);
+}
+
+fn a_graph_waits_for_its_launch_before(device: &dyn Accelerator) {
+    let module = load(device, "a test");
+    let block = elements(device, 100, 1);
+    let added = Added::new(block.as_ref(), 100, 1);
+    let nodes = [
+        Node::Clear(block.pointer(), 800),
+        Node::Launch(module.as_ref(), added.launch()),
+    ];
+    let queues = [(); 2].map(|()| device.create_stream().unwrap());
+    // SAFETY: the block stays, and is that long.
+    unsafe {
+        let graph = device.graph(&nodes).unwrap();
+        for queue in &queues {
+            graph.launch(queue.stream()).unwrap();
+        }
+    }
+    device.synchronize(queues[1].stream()).unwrap();
+    device.synchronize(queues[0].stream()).unwrap();
+    assert_eq!(values(device, block.as_ref()), [1; 100]);
 }
 
 /// A driver waits before it takes memory or code away.

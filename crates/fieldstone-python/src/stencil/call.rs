@@ -15,6 +15,7 @@ use smallvec::SmallVec;
 
 use super::failure::call_error;
 use super::frozen::Place;
+use super::graph;
 use super::operand::{Operand, fill};
 use super::remembered::{Known, Passed, Remembered};
 use super::{PerField, Stencil};
@@ -80,7 +81,12 @@ impl Stencil {
         remembered: &Remembered,
     ) -> PyResult<()> {
         self.refuse_stream(py, keywords)?;
-        if let Some(known) = remembered.find(self, arguments, keywords, fixed.is_some()) {
+        let recording = graph::is_recording();
+        let known = match recording {
+            true => None,
+            false => remembered.find(self, arguments, keywords, fixed.is_some()),
+        };
+        if let Some(known) = known {
             return match known.prepared() {
                 Prepared::Native(prepared) => self.run_known(py, &known, prepared, arguments),
                 Prepared::Gpu(prepared) => {
@@ -132,6 +138,12 @@ impl Stencil {
             domain,
             threads: self.threads.unwrap_or_else(|| Pool::global().threads()),
         };
+        if recording {
+            let (Some(place), Executor::Gpu(gpu)) = (&on_device, &self.executor) else {
+                return Err(self.not_recorded(py));
+            };
+            return self.record(py, (gpu, place), &call, (&operands, arguments));
+        }
         let mut prepared = None;
         self.protocol(py, &operands, domain, || {
             let compiled = matches!(self.executor, Executor::Native(_) | Executor::Gpu(_));
@@ -240,6 +252,15 @@ impl Stencil {
             unite_copies(py, operands)?;
         }
         Ok(())
+    }
+
+    fn not_recorded(&self, py: Python<'_>) -> PyErr {
+        let message = format!(
+            "stencil '{}' runs on the host, and a graph is work of a device; call it outside of the block, or make it for the \
+             backend 'gpu'",
+            self.name()
+        );
+        raise(py, "ArgumentTypeError", message)
     }
 
     fn refuse_stream(&self, py: Python<'_>, keywords: &Keywords<'_>) -> PyResult<()> {

@@ -22,6 +22,7 @@ mod call;
 mod explanation;
 mod failure;
 mod frozen;
+mod graph;
 mod hooks;
 mod inspection;
 mod layout;
@@ -42,6 +43,7 @@ use pyo3::types::PyDict;
 use smallvec::SmallVec;
 
 use self::frozen::FrozenStencil;
+use self::graph::Graph;
 use self::remembered::Remembered;
 use crate::arguments::Signature;
 use crate::backend::{Backend, Executor};
@@ -192,5 +194,6 @@ fn threads(py: Python<'_>, given: Option<Bound<'_, PyAny>>) -> PyResult<Option<u
 /// Adds what this folder binds.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Stencil>()?;
-    module.add_class::<FrozenStencil>()
+    module.add_class::<FrozenStencil>()?;
+    module.add_class::<Graph>()
 }

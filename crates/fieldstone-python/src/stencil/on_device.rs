@@ -9,6 +9,7 @@ use fieldstone_device::{Accelerator, DeviceError, Kind, Stream};
 use fieldstone_storage::{Access, Side, View};
 use pyo3::prelude::*;
 
+use super::graph;
 use super::operand::Operand;
 use super::remembered::{Copies, Known};
 use super::{PerField, Stencil};
@@ -50,6 +51,57 @@ impl Stencil {
         Ok(place)
     }
 
+    /// Adds a call to the graph that is being recorded.
+    pub(super) fn record(
+        &self,
+        py: Python<'_>,
+        (gpu, place): (&Gpu, &OnDevice),
+        call: &Call<'_>,
+        (operands, arguments): (&[Operand<'_>], &Arguments<'_>),
+    ) -> PyResult<()> {
+        let named = |given: &Sent| given.name().map(str::to_owned);
+        let refused = match operands.iter().position(|operand| operand.hooks.is_some()) {
+            Some(n) => Some(format!(
+                "argument '{}' wants to be told of each",
+                self.fields[n].name
+            )),
+            None => place.sent.as_ref().and_then(named).map(|name| {
+                format!(
+                    "argument '{name}' is in host memory, from where it would be copied each time"
+                )
+            }),
+        };
+        if let Some(refused) = refused {
+            let message = format!(
+                "a call of stencil '{}' cannot be part of a graph: {refused}; pass storages with device='gpu', or arrays of the \
+                 device",
+                self.name()
+            );
+            return Err(raise(py, "ArgumentTypeError", message));
+        }
+        let pointers = |argument: usize| call.fields[argument].pointer;
+        let recorded = (gpu.prepare(call, &place.accelerator))
+            .and_then(|prepared| gpu.record(prepared, pointers, call.scalars))
+            .map_err(|error| run_error(py, &error))?;
+        let both = operands.iter().zip(&self.fields);
+        let copies = both.filter_map(|(operand, field)| {
+            let (pair, view) = operand.tracked.as_deref()?.pair()?;
+            Some(Copies {
+                pair: Arc::clone(pair),
+                view: view.clone(),
+                written: field.writes,
+            })
+        });
+        let kept = operands.iter().filter_map(Operand::keeper);
+        let kept = arguments.iter().flatten().chain(kept);
+        let call = graph::Call {
+            call: recorded,
+            copies: copies.collect(),
+            arguments: kept.map(|object| object.clone().unbind()).collect(),
+        };
+        graph::add(py, &place.accelerator, call)
+    }
+
     /// Runs a call of which all is known but the values of scalars.
     pub(super) fn run_known_on_device(
         &self,
@@ -74,8 +126,7 @@ impl Stencil {
             false => py.detach(run),
         };
         // A run that failed may have written something.
-        let noted = known.copies().iter().map(|copies| copies.settle(py));
-        let noted: PyResult<()> = noted.collect();
+        let noted = (known.copies().iter()).try_for_each(|copies| copies.settle(py));
         done.map_err(|error| run_error(py, &error))?;
         noted
     }
@@ -174,7 +225,7 @@ fn is_same(one: Stream, other: Stream) -> bool {
 
 impl Copies {
     /// Makes the device's copy current, and notes that it is going to be written if it is.
-    fn acquire(&self, py: Python<'_>) -> PyResult<()> {
+    pub fn acquire(&self, py: Python<'_>) -> PyResult<()> {
         warn_of_both(py, &self.pair)?;
         let access = match self.written {
             true => Access::ReadWrite,
@@ -189,7 +240,7 @@ impl Copies {
     }
 
     /// Brings arrays that are out on the host up to date.
-    fn settle(&self, py: Python<'_>) -> PyResult<()> {
+    pub fn settle(&self, py: Python<'_>) -> PyResult<()> {
         match self.written && self.pair.is_out(Side::Host) {
             true => transferred(py, py.detach(|| self.pair.settle(Side::Device))),
             false => Ok(()),
@@ -203,10 +254,18 @@ impl OnDevice {
         accelerator: Arc<dyn Accelerator>,
         keywords: &Keywords<'_>,
     ) -> PyResult<Self> {
-        let stream = match &keywords.stream {
-            Some(given) => stream::given(given)?,
-            None => stream::current(py, accelerator.as_ref())?,
-        };
+        let given = keywords.stream.as_ref().map(stream::given);
+        Self::in_stream(py, accelerator, given.transpose()?)
+    }
+
+    /// On a device, in a stream that was given or the current one.
+    pub fn in_stream(
+        py: Python<'_>,
+        accelerator: Arc<dyn Accelerator>,
+        given: Option<Stream>,
+    ) -> PyResult<Self> {
+        let current = || stream::current(py, accelerator.as_ref());
+        let stream = given.map_or_else(current, Ok)?;
         let apart = !accelerator
             .waits_for_default(stream)
             .map_err(|error| device::exception(py, &error))?;
@@ -246,6 +305,16 @@ impl OnDevice {
         Ok(prepared)
     }
 
+    /// Puts work into the stream, between what waits and what is waited for.
+    pub fn between(
+        &self,
+        put: impl FnOnce(Stream) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
+        self.order()?;
+        put(self.stream)?;
+        Ok(self.order_after()?)
+    }
+
     /// Puts kernels into the stream, behind what they have to wait for.
     ///
     /// # Safety
@@ -257,10 +326,8 @@ impl OnDevice {
         pointers: impl Fn(usize) -> *mut u8,
         scalars: &[ScalarArgument],
     ) -> Result<(), RunError> {
-        self.order()?;
         // SAFETY: as the caller says.
-        unsafe { gpu.run_prepared(prepared, pointers, scalars, self.stream)? };
-        Ok(self.order_after()?)
+        self.between(|stream| unsafe { gpu.run_prepared(prepared, pointers, scalars, stream) })
     }
 
     /// Lets the stream wait for whoever may be writing to arguments.

@@ -34,7 +34,7 @@ pub struct Operand<'py> {
     /// The stream of the device in which somebody may be writing to it still.
     pub written_in: Option<Stream>,
     /// Owner of the memory, if it is not the argument.
-    _keep: Option<Bound<'py, PyAny>>,
+    keep: Option<Bound<'py, PyAny>>,
 }
 
 impl AsRef<Array> for Operand<'_> {
@@ -56,7 +56,7 @@ impl<'py> Operand<'py> {
             tracked: None,
             accelerator: None,
             written_in: None,
-            _keep: None,
+            keep: None,
         }
     }
 
@@ -64,9 +64,14 @@ impl<'py> Operand<'py> {
     pub fn unused(description: Description<'py>) -> Self {
         Operand {
             hooks: description.hooks,
-            _keep: description.keep,
+            keep: description.keep,
             ..Operand::absent()
         }
+    }
+
+    /// Owner of the memory, if it is not the argument.
+    pub fn keeper(&self) -> Option<&Bound<'py, PyAny>> {
+        self.keep.as_ref()
     }
 
     /// The memory as the backend takes it.
@@ -227,7 +232,7 @@ pub fn fill<'py>(
     operand.tracked = description.tracked;
     operand.accelerator = description.accelerator;
     operand.written_in = description.written_in;
-    operand._keep = description.keep;
+    operand.keep = description.keep;
     Ok(())
 }
 

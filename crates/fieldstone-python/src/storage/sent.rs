@@ -56,6 +56,11 @@ impl Sent {
         })
     }
 
+    /// What the first of the arguments is called.
+    pub fn name(&self) -> Option<&str> {
+        self.arrays.first().map(|given| given.name.as_str())
+    }
+
     /// Where the device has what is at an address of the host.
     pub fn there(&self, pointer: *mut u8) -> Option<*mut u8> {
         let address = pointer.addr();

@@ -90,6 +90,14 @@ impl Tracked {
         })
     }
 
+    /// The two copies, and the elements of them that are the argument.
+    pub fn pair(&self) -> Option<(&Arc<Pair>, &View)> {
+        match self {
+            Self::Pair { pair, view, .. } => Some((pair, view)),
+            Self::Managed(_) | Self::Copied { .. } => None,
+        }
+    }
+
     /// Where the stencil finds the elements.
     pub fn view(&self) -> Option<&View> {
         match self {
