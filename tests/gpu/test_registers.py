@@ -37,3 +37,5 @@ def test_benchmarks_need_no_more_than_before(tmp_path: Path) -> None:
     if os.environ.get("FIELDSTONE_UPDATE_SNAPSHOTS"):
         SNAPSHOT.write_text(found)
     assert found == SNAPSHOT.read_text()
+    spilled = [line for line in found.splitlines()[1:] if line.split()[-2:] != ["0", "0"]]
+    assert spilled == []

@@ -11,6 +11,9 @@ const LANES: usize = 32;
 /// Rows of columns of a block. Few, so that those of a small domain are shared out evenly.
 const COLUMNS: usize = 2;
 
+/// Columns that a processor shall sweep over at once, at least: enough for what it waits for, and 128 registers for each.
+const COLUMNS_AT_ONCE: usize = 512;
+
 /// How a block of threads computes a nest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape {
@@ -75,6 +78,13 @@ impl Shape {
             0 => 1,
             tile => points[n].div_ceil(tile),
         })
+    }
+
+    /// Blocks that a processor shall have at once, at least, so that each thread may have so many registers; `None` where the
+    /// assembler knows best. It spills registers of columns for the sake of threads that there are not.
+    pub fn resident(&self) -> Option<usize> {
+        let are_columns = self.tile[2] == 0;
+        are_columns.then_some(COLUMNS_AT_ONCE / self.threads)
     }
 
     /// The axes, that of the lanes first.

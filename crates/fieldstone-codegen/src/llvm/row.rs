@@ -358,6 +358,17 @@ pub(super) fn preheader(
     preheader
 }
 
+/// What a stage accesses.
+pub(super) fn accessed(stage: &Stage) -> HashSet<Target> {
+    let accesses = stage.statements.iter().map(Accesses::of);
+    let both = accesses.flat_map(|accesses| {
+        let read: Vec<Target> = accesses.reads.iter().map(|(target, _)| *target).collect();
+        read.into_iter()
+            .chain(accesses.written().collect::<Vec<_>>())
+    });
+    both.collect()
+}
+
 /// Whether it is a literal other than zero.
 fn is_number_but_zero(expr: &Expr) -> bool {
     match expr.kind {

@@ -1,30 +1,47 @@
 //! Nests of columns: each thread sweeps over one column.
-//!
-//! Temporaries of which a sweep needs few levels at a time are *windows*: a place for each of these levels, which LLVM puts in
-//! registers.
 
-use fieldstone_stencil::ir::{Order, Target, TempId};
-use fieldstone_stencil::schedule::{ColumnNest, Placement, Stage, Sweep};
-use fieldstone_stencil::visit::Accesses;
-use fieldstone_stencil::{Axis, Offset};
+use fieldstone_stencil::schedule::{ColumnNest, Stage, Sweep};
+use fieldstone_stencil::{Axis, ir::Order};
 
 use super::Block;
 use super::machine::ONE;
 use super::tile::all_of;
+use super::window::{self, Window};
 use crate::llvm::builder::Builder;
 use crate::llvm::entry::{Context, Entry};
-use crate::llvm::place::{self, Row};
+use crate::llvm::place::Row;
 use crate::llvm::range::{clip_levels, in_area};
 use crate::llvm::row::{self, Body};
-use crate::llvm::types;
 
-/// Makes room for the windows of a nest.
-pub(super) fn windows(context: &Context<'_>, b: &mut Builder, nest: &ColumnNest) {
-    for id in temporaries(nest) {
-        let kind = types::register(place::dtype(context, Target::Temp(id)));
-        for level in 0..levels(context, id) {
-            b.effect(format_args!("{} = alloca {kind}", slot(id, level)));
+/// The windows of a nest: of its temporaries, and by number of the sweep and of the section in it.
+pub(super) struct Windows {
+    temporaries: Vec<Window>,
+    sections: Vec<Vec<Vec<Window>>>,
+}
+
+impl Windows {
+    /// Makes the windows, which have to be where the function begins.
+    pub fn of(context: &Context<'_>, b: &mut Builder, nest: &ColumnNest) -> Windows {
+        let mut count = 0;
+        let mut section = |sweep: &Sweep, number| {
+            count += 1;
+            let windows = window::of_section(context, nest, sweep, number);
+            let windows = windows.into_iter().map(|window| window.named(count));
+            windows.collect::<Vec<Window>>()
+        };
+        let sweeps = nest.sweeps.iter().map(|sweep| {
+            let numbers = 0..sweep.sections.len();
+            numbers.map(|number| section(sweep, number)).collect()
+        });
+        let windows = Windows {
+            sections: sweeps.collect(),
+            temporaries: window::of_temporaries(context, nest),
+        };
+        let of_sections = windows.sections.iter().flatten().flatten();
+        for window in windows.temporaries.iter().chain(of_sections) {
+            window.make(context, b);
         }
+        windows
     }
 }
 
@@ -34,7 +51,7 @@ pub(super) fn columns(
     block: &Block<'_>,
     entry: &Entry,
     b: &mut Builder,
-    nest: &ColumnNest,
+    (nest, windows): (&ColumnNest, &Windows),
     numbers: [String; 3],
 ) {
     let shape = block.shape;
@@ -70,12 +87,15 @@ pub(super) fn columns(
             context,
             entry,
             nest,
+            windows,
             row,
         };
         let inside = all_of(b, inside).unwrap_or_default();
         b.when(&inside, |b| {
-            for sweep in &nest.sweeps {
-                column.sweep(b, sweep);
+            for (number, sweep) in nest.sweeps.iter().enumerate() {
+                for section in 0..sweep.sections.len() {
+                    column.section(b, sweep, &windows.sections[number][section], section);
+                }
             }
         });
     });
@@ -86,40 +106,74 @@ struct Column<'a> {
     context: &'a Context<'a>,
     entry: &'a Entry,
     nest: &'a ColumnNest,
+    windows: &'a Windows,
     /// Its first level.
     row: Row,
 }
 
 impl Column<'_> {
-    fn sweep(&self, b: &mut Builder, sweep: &Sweep) {
-        for (interval, stages) in &sweep.sections {
-            let levels = clip_levels(self.entry, b, *interval, self.entry.levels.clone());
-            b.for_loop(&levels.0, &levels.1, "1", |b, count| {
-                let level = match sweep.order {
-                    Order::Forward | Order::Parallel => count.to_owned(),
-                    Order::Backward => {
-                        let last = b.add(&levels.1, -1);
-                        let first = b.sub(&last, count);
-                        b.add(&first, levels.0.as_str())
-                    }
-                };
-                let mut row = Row {
-                    vector: self.row.vector,
-                    index: self.row.index.clone(),
-                    tile: self.row.tile.clone(),
-                    panel: None,
-                };
-                row.index[2] = level;
-                for stage in stages {
-                    self.stage(b, sweep.order, stage, &row);
-                }
-                self.advance(b, stages);
-            });
+    fn section(&self, b: &mut Builder, sweep: &Sweep, windows: &[Window], number: usize) {
+        let (context, entry) = (self.context, self.entry);
+        let (interval, stages) = &sweep.sections[number];
+        let order = sweep.order;
+        let direction = window::direction(order);
+        let levels = clip_levels(entry, b, *interval, entry.levels.clone());
+        let fill = |b: &mut Builder| {
+            let row = self.at(b, order, &levels, &levels.0);
+            for window in windows {
+                window.fill(context, entry, b, (&row, direction));
+            }
+        };
+        if !windows.is_empty() {
+            let any = b.value(format_args!("icmp slt i64 {}, {}", levels.0, levels.1));
+            b.when(&any, fill);
         }
+        b.for_loop(&levels.0, &levels.1, "1", |b, count| {
+            let row = self.at(b, order, &levels, count);
+            if !windows.is_empty() {
+                let next = b.add(count, 1);
+                let more = b.value(format_args!("icmp slt i64 {next}, {}", levels.1));
+                for window in windows {
+                    window.fetch(context, entry, b, (&row, direction), &more);
+                }
+            }
+            for stage in stages {
+                self.stage(b, order, (stage, windows), &row);
+            }
+            for window in windows.iter().chain(&self.windows.temporaries) {
+                window.advance(context, b);
+            }
+        });
+    }
+
+    /// The level that is the `count`th of a section.
+    fn at(&self, b: &mut Builder, order: Order, levels: &(String, String), count: &str) -> Row {
+        let level = match order {
+            Order::Forward | Order::Parallel => count.to_owned(),
+            Order::Backward => {
+                let last = b.add(&levels.1, -1);
+                let first = b.sub(&last, count);
+                b.add(&first, levels.0.as_str())
+            }
+        };
+        let mut row = Row {
+            vector: self.row.vector,
+            index: self.row.index.clone(),
+            tile: self.row.tile.clone(),
+            panel: None,
+        };
+        row.index[2] = level;
+        row
     }
 
     /// A stage at a level.
-    fn stage(&self, b: &mut Builder, order: Order, stage: &Stage, row: &Row) {
+    fn stage(
+        &self,
+        b: &mut Builder,
+        order: Order,
+        (stage, windows): (&Stage, &[Window]),
+        row: &Row,
+    ) {
         let mut tests = Vec::new();
         for axis in [Axis::I, Axis::J] {
             let index = &row.index[axis.index()];
@@ -131,90 +185,36 @@ impl Column<'_> {
             }
             tests.extend(in_area(self.entry, b, stage.area, axis, index));
         }
-        let compute = |b: &mut Builder| self.compute(b, order, stage, row);
+        let compute = |b: &mut Builder| self.compute(b, order, (stage, windows), row);
         match all_of(b, tests) {
             Some(inside) => b.when(&inside, compute),
             None => compute(b),
         }
     }
 
-    fn compute(&self, b: &mut Builder, order: Order, stage: &Stage, row: &Row) {
+    fn compute(
+        &self,
+        b: &mut Builder,
+        order: Order,
+        (stage, windows): (&Stage, &[Window]),
+        row: &Row,
+    ) {
         let (context, entry) = (self.context, self.entry);
         let preheader = row::preheader(context, entry, b, stage, row, false);
-        let back = if order == Order::Backward { 1 } else { -1 };
-        let used = used(std::slice::from_ref(stage));
-        let mut values = Vec::new();
-        for id in &used {
-            let target = Target::Temp(*id);
-            let kind = types::register(place::dtype(context, target));
-            for level in 0..levels(context, *id) {
-                let value = b.value(format_args!("load {kind}, ptr {}", slot(*id, level)));
-                let offset = Offset([0, 0, back * level as i32]);
-                values.push(((target, offset), value));
-            }
+        let used = row::accessed(stage);
+        let windows = windows.iter().chain(&self.windows.temporaries);
+        let windows: Vec<&Window> = windows.filter(|window| window.is_in(&used)).collect();
+        let mut values = row::Known::new();
+        for window in &windows {
+            window.tell(context, b, window::direction(order), &mut values);
         }
         let first = &row.index[row.vector.index()];
         let mut body = Body::new((context, entry, b), ONE, (row, &preheader), first, None);
-        body.values.extend(values);
+        body.values = values;
         body.stage(stage);
         let values = std::mem::take(&mut body.values);
-        for id in used {
-            if levels(context, id) > 0 {
-                let target = Target::Temp(id);
-                let kind = types::register(place::dtype(context, target));
-                let value = &values[&(target, Offset::ZERO)];
-                b.effect(format_args!("store {kind} {value}, ptr {}", slot(id, 0)));
-            }
+        for window in windows {
+            window.note(context, b, stage, &values);
         }
     }
-
-    /// What is behind a level moves on.
-    fn advance(&self, b: &mut Builder, stages: &[Stage]) {
-        for id in used(stages) {
-            let kind = types::register(place::dtype(self.context, Target::Temp(id)));
-            for level in (1..levels(self.context, id)).rev() {
-                let value = b.value(format_args!("load {kind}, ptr {}", slot(id, level - 1)));
-                b.effect(format_args!(
-                    "store {kind} {value}, ptr {}",
-                    slot(id, level)
-                ));
-            }
-        }
-    }
-}
-
-/// Levels of a temporary in registers.
-fn levels(context: &Context<'_>, id: TempId) -> usize {
-    let temporary = context.program.stencil.temporary(id);
-    match context.schedule.temporaries[id.0 as usize] {
-        Placement::Column { .. } if !temporary.axes.contains(Axis::K) => 1,
-        Placement::Column { window, .. } => window.unwrap_or_default(),
-        _ => 0,
-    }
-}
-
-fn slot(id: TempId, level: usize) -> String {
-    format!("%window.{}.{level}", id.0)
-}
-
-fn temporaries(nest: &ColumnNest) -> Vec<TempId> {
-    let stages: Vec<Stage> = nest.stages().cloned().collect();
-    used(&stages)
-}
-
-/// Temporaries that stages access, each once.
-fn used(stages: &[Stage]) -> Vec<TempId> {
-    let mut found = Vec::new();
-    for statement in stages.iter().flat_map(|stage| &stage.statements) {
-        let accesses = Accesses::of(statement);
-        let read = accesses.reads.iter().map(|(target, _)| *target);
-        for target in read.chain(accesses.written()) {
-            if let Target::Temp(id) = target
-                && !found.contains(&id)
-            {
-                found.push(id);
-            }
-        }
-    }
-    found
 }

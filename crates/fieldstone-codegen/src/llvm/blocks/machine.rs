@@ -38,10 +38,15 @@ impl Machine {
             Machine::Host => format!(
                 "define void @{name}(ptr noalias readonly %words, i64 %begin, i64 %end, ptr noalias %shared) #0"
             ),
-            Machine::Nvidia => format!(
-                "define ptx_kernel void @{name}(ptr noalias readonly byval([{count} x i64]) align 8 %words) #0 \
-                 \"nvvm.maxntid\"=\"{threads}\""
-            ),
+            Machine::Nvidia => {
+                let resident = shape.resident();
+                let resident = resident.map(|blocks| format!(" \"nvvm.minctasm\"=\"{blocks}\""));
+                format!(
+                    "define ptx_kernel void @{name}(ptr noalias readonly byval([{count} x i64]) align 8 %words) #0 \
+                     \"nvvm.maxntid\"=\"{threads}\"{}",
+                    resident.unwrap_or_default()
+                )
+            }
             Machine::Amd => format!(
                 "define amdgpu_kernel void @{name}(ptr addrspace(4) noalias readonly byref([{count} x i64]) align 8 \
                  %parameter) #0 \"amdgpu-flat-work-group-size\"=\"{threads},{threads}\""

@@ -8,6 +8,7 @@
 //! | `point` | addresses of what a point reads and writes |
 //! | `tile` | nests of rows: tiles, their stages in phases |
 //! | `column` | nests of columns: one thread for each |
+//! | `window` | levels of a column in registers |
 //! | `function` | what a host has in a library, and an accelerator has not |
 
 mod column;
@@ -15,6 +16,7 @@ mod function;
 mod machine;
 mod point;
 mod tile;
+mod window;
 
 use std::cell::RefCell;
 use std::fmt::Write;
@@ -30,6 +32,7 @@ use super::kernel::Loops;
 use super::{Failure, Layout, Target};
 use crate::gpu::Shape;
 use crate::tile::Scratch;
+use column::Windows;
 use machine::Machine;
 
 /// The text of a module for blocks of threads, and its kernels in the order in which they run.
@@ -150,16 +153,20 @@ fn kernel(
     let mut builder = Builder::new();
     let b = &mut builder;
     block.machine.begin(b);
-    if let Nest::Columns(nest) = nest {
-        column::windows(context, b, nest);
-    }
+    let windows = match nest {
+        Nest::Rows(_) => None,
+        Nest::Columns(nest) => Some((nest, Windows::of(context, b, nest))),
+    };
     let entry = entry(context, b, nest.loops());
-    block
-        .machine
-        .blocks(b, &entry, block.shape, |b, numbers| match nest {
-            Nest::Rows(nest) => tile::tile(context, block, &entry, b, nest, numbers),
-            Nest::Columns(nest) => column::columns(context, block, &entry, b, nest, numbers),
-        });
+    block.machine.blocks(b, &entry, block.shape, |b, numbers| {
+        match (nest, &windows) {
+            (_, Some((nest, windows))) => {
+                column::columns(context, block, &entry, b, (*nest, windows), numbers);
+            }
+            (Nest::Rows(nest), _) => tile::tile(context, block, &entry, b, nest, numbers),
+            (Nest::Columns(_), None) => unreachable!("nests of columns have windows"),
+        }
+    });
     builder.effect("ret void");
     let (body, needs) = builder.finish();
     let words = Words::new(&context.program.stencil, context.schedule);
