@@ -21,6 +21,7 @@ CHOICES = [
     "tile.I=65536 tile.J=65536 tile.K=65536",
     "vector=I tile.K=2",
     "vector=J tile.I=2",
+    "tile.J=30",
     "vector=K tile.J=4 stores=streamed",
     "fetch=1",
     "fetch=0 stores=streamed",
@@ -103,6 +104,12 @@ def test_what_the_caches_have_is_not_fetched() -> None:
     stencil = gtscript.stencil("cpu_ifirst", diffusion)
     assert stencil.explain(domain=(4, 4, 4)).nests[0].fetched == 0
     assert stencil.explain(domain=(10000, 10000, 100)).nests[0].fetched > 0
+
+
+@pytest.mark.parametrize(("backend", "levels"), [("cpu_ifirst", 4), ("cpu_kfirst", 0)])
+def test_sweeps_fetch_later_levels_where_these_are_rows(backend: str, levels: int) -> None:
+    (nest,) = gtscript.stencil(backend, solve).explain(domain=(8, 8, 8)).nests
+    assert nest.fetched == levels
 
 
 @pytest.mark.parametrize("backend", ["debug", "numpy"])

@@ -6,18 +6,20 @@ mod narrow;
 
 use std::collections::HashSet;
 
-use fieldstone_stencil::ir::Order;
+use fieldstone_stencil::ir::{Order, Target};
 use fieldstone_stencil::schedule::{ColumnNest, Stage, Sweep};
-use fieldstone_stencil::{Area, Axis, Extent};
+use fieldstone_stencil::visit::Accesses;
+use fieldstone_stencil::{Area, Axis, Extent, Offset};
 
 use crate::tile::Block;
 use crate::transposed::{Moment, Transposed};
 
 use super::builder::Builder;
 use super::entry::{Context, Entry};
-use super::place::{self, Row};
+use super::memory::prefetch;
+use super::place::{self, Row, Spacing};
 use super::range::{clip_area, clip_levels, in_area, tile_range};
-use super::row;
+use super::row::{self, Preheader};
 use super::transposition::{Plane, Squares, Way};
 
 pub(super) fn columns(
@@ -66,6 +68,30 @@ fn squares_of(context: &Context<'_>, way: Way, array: &Transposed) -> Squares {
     }
 }
 
+/// Of the rows of each target that a stage reads or writes, those that come to a level first.
+fn leading(stage: &Stage, order: Order, vector: Axis) -> Vec<(Target, Offset)> {
+    let mut leading: Vec<(Target, Offset)> = Vec::new();
+    for accesses in stage.statements.iter().map(Accesses::of) {
+        let written = accesses.written().map(|target| (target, Offset::ZERO));
+        for (target, offset) in accesses.reads.iter().copied().chain(written) {
+            let row = row::across(offset, vector);
+            let towards = |offset: Offset| match order {
+                Order::Backward => -offset.0[2],
+                Order::Forward | Order::Parallel => offset.0[2],
+            };
+            let plane = |offset: Offset| [offset.0[0], offset.0[1]];
+            let same =
+                |found: &&mut (Target, Offset)| found.0 == target && plane(found.1) == plane(row);
+            match leading.iter_mut().find(same) {
+                Some(found) if towards(found.1) < towards(row) => found.1 = row,
+                Some(_) => {}
+                None => leading.push((target, row)),
+            }
+        }
+    }
+    leading
+}
+
 /// The level that is the `count`th of a section.
 fn level(b: &mut Builder, order: Order, levels: &(String, String), count: &str) -> String {
     match order {
@@ -95,7 +121,13 @@ struct ColumnBlock<'a> {
 struct Move<'a> {
     way: Way,
     array: &'a Transposed,
-    plane: Plane,
+    /// Where level zero of the first column lies in the array and in scratch.
+    outside: String,
+    inside: String,
+    /// Bytes from one column to the next in the array.
+    stride: String,
+    /// How many columns there are.
+    columns: String,
     moment: Moment,
     /// Levels of the ring in scratch, where it is one.
     window: Option<usize>,
@@ -134,11 +166,11 @@ impl ColumnBlock<'_> {
     fn compute(&self, b: &mut Builder) {
         let moves = self.moves(b);
         let all = |way: Way| moves.iter().filter(move |each| each.way == way);
-        all(Way::In).for_each(|each| self.transpose(b, each, &each.plane, &each.levels));
+        all(Way::In).for_each(|each| self.transpose_all(b, each));
         for sweep in &self.nest.sweeps {
             self.sweep(b, sweep);
         }
-        all(Way::Out).for_each(|each| self.transpose(b, each, &each.plane, &each.levels));
+        all(Way::Out).for_each(|each| self.transpose_all(b, each));
     }
 
     fn sweep(&self, b: &mut Builder, sweep: &Sweep) {
@@ -147,7 +179,7 @@ impl ColumnBlock<'_> {
             b.for_loop(&levels.0, &levels.1, "1", |b, count| {
                 let level = level(b, sweep.order, &levels, count);
                 for stage in stages {
-                    self.stage(b, stage, &level);
+                    self.stage(b, stage, &level, sweep.order);
                 }
             });
         }
@@ -157,40 +189,87 @@ impl ColumnBlock<'_> {
         let scratch = self.context.scratch;
         let mut moves = Vec::new();
         for (array, block) in &scratch.transposed {
-            let mut add = |way, levels: (i32, i32), (extent, across), moment| {
-                let first = b.add(&self.entry.first_level, -levels.0);
-                let last = b.add(&self.entry.domain[2], levels.1);
-                moves.push(Move {
-                    way,
-                    array,
-                    plane: self.plane(b, array, *block, extent, across),
-                    moment,
-                    window: block.window,
-                    levels: (first, last),
-                });
-            };
             if array.load {
                 let moment = array.loading(self.nest, scratch.square);
-                let plane = (array.extent, array.across);
-                add(Way::In, array.levels, plane, moment);
+                let points = (array.extent, array.across, array.levels);
+                moves.push(self.a_move(b, Way::In, (array, *block), moment, points));
             }
             // Results lie in the domain; levels that are never accessed were not loaded and need not exist.
             if let Some(extent) = array.store {
+                let moment = array.storing(self.nest);
                 let levels = (array.levels.0.min(0), array.levels.1.min(0));
-                add(Way::Out, levels, (extent, (0, 0)), array.storing(self.nest));
+                let points = (extent, (0, 0), levels);
+                moves.push(self.a_move(b, Way::Out, (array, *block), moment, points));
             }
         }
         moves
     }
 
+    fn a_move<'s>(
+        &'s self,
+        b: &mut Builder,
+        way: Way,
+        (array, block): (&'s Transposed, Block),
+        moment: Moment,
+        (extent, across, levels): (Extent, (i32, i32), (i32, i32)),
+    ) -> Move<'s> {
+        let columns = self.clip(b, extent);
+        let count = b.sub(&columns.1, &columns.0);
+        let none = b.value(format_args!("icmp sle i64 {count}, 0"));
+        let wider = b.add(&count, across.1 - across.0);
+        let first = b.add(&columns.0, across.0);
+        let (tile, size) = (&self.columns.0, array.dtype.size());
+        let inside = place::block_pointer(self.context, b, block.offset, "0", tile, size);
+        let bytes = b.mul(&first, size);
+        let strides = &self.entry.arrays[&array.target].strides;
+        Move {
+            way,
+            array,
+            outside: self.first_of(b, array, &first),
+            inside: b.offset(&inside, bytes),
+            stride: strides[self.nest.vector.index()].clone(),
+            columns: b.value(format_args!("select i1 {none}, i64 0, i64 {wider}")),
+            moment,
+            window: block.window,
+            levels: (
+                b.add(&self.entry.first_level, -levels.0),
+                b.add(&self.entry.domain[2], levels.1),
+            ),
+        }
+    }
+
+    /// Transposes all levels.
+    fn transpose_all(&self, b: &mut Builder, each: &Move<'_>) {
+        let side = self.context.scratch.square;
+        let (first, end) = &each.levels;
+        b.for_loop(first, end, &side.to_string(), |b, level| {
+            let behind = b.add(level, side);
+            let behind = b.min(&behind, end);
+            self.transpose(b, each, &each.inside, (level, &behind), side as i64);
+        });
+    }
+
+    /// Transposes some levels, as many as a square has at most, where level zero would lie at an address in scratch. Those so many
+    /// levels further on are next.
     fn transpose(
         &self,
         b: &mut Builder,
         each: &Move<'_>,
-        plane: &Plane,
-        levels: &(String, String),
+        inside: &str,
+        (first, end): (&str, &str),
+        following: i64,
     ) {
-        squares_of(self.context, each.way, each.array).call(self.name, b, plane, levels);
+        let (size, pitch) = (each.array.dtype.size(), self.context.scratch.level_bytes);
+        let [bytes, rows] = [size, pitch].map(|step| b.mul(first, step));
+        let plane = Plane {
+            array: b.offset(&each.outside, bytes),
+            scratch: b.offset(inside, rows),
+            stride: each.stride.clone(),
+            columns: each.columns.clone(),
+            levels: b.sub(end, first),
+            following: (following * size as i64).to_string(),
+        };
+        squares_of(self.context, each.way, each.array).call(self.name, b, &plane);
     }
 
     /// A level of the block.
@@ -208,11 +287,19 @@ impl ColumnBlock<'_> {
         row
     }
 
-    fn stage(&self, b: &mut Builder, stage: &Stage, level: &str) {
+    fn stage(&self, b: &mut Builder, stage: &Stage, level: &str, order: Order) {
         let row = self.row(level);
         let range = self.range(b, stage);
+        let rows = leading(stage, order, self.nest.vector);
+        let ahead = |b: &mut Builder, preheader: &Preheader, first: &str| {
+            b.when(&self.entry.fetches, |b| {
+                for (target, offset) in &rows {
+                    self.fetch_later(b, preheader, (*target, *offset), first, order);
+                }
+            });
+        };
         let compute = |b: &mut Builder| {
-            row::stage(self.context, self.entry, b, stage, &row, &range);
+            row::stage(self.context, self.entry, b, stage, &row, &range, &ahead);
         };
         if stage.area == Area::FULL {
             return compute(b);
@@ -220,6 +307,37 @@ impl ColumnBlock<'_> {
         // Most blocks have no column of a region.
         let any = b.value(format_args!("icmp slt i64 {}, {}", range.0, range.1));
         b.when(&any, compute);
+    }
+
+    /// Fetches a vector of a row some levels further on, where it comes from an array.
+    fn fetch_later(
+        &self,
+        b: &mut Builder,
+        preheader: &Preheader,
+        (target, offset): (Target, Offset),
+        first: &str,
+        order: Order,
+    ) {
+        let pointer = preheader.known_pointer(target, offset);
+        let array = self.entry.arrays.get(&target);
+        let (Some(pointer), Some(array)) = (pointer, array) else {
+            return;
+        };
+        let has_levels = (self.context.program.stencil.target_axes(target)).contains(Axis::K);
+        let outer = offset.along(self.nest.outer());
+        let in_scratch = self.context.scratch.block(target, outer).is_some();
+        if pointer.spacing != Spacing::Contiguous || !has_levels || in_scratch {
+            return;
+        }
+        let size = place::dtype(self.context, target).size();
+        let address = pointer.at(b, size, first);
+        let bytes = b.mul(&array.strides[2], &self.entry.ahead);
+        let bytes = match order {
+            Order::Backward => b.sub("0", &bytes),
+            Order::Forward | Order::Parallel => bytes,
+        };
+        let address = b.offset(&address, &bytes);
+        prefetch(b, &address, false);
     }
 
     /// The columns that a stage is computed for.
@@ -258,32 +376,6 @@ impl ColumnBlock<'_> {
             ));
         }
         range
-    }
-
-    fn plane(
-        &self,
-        b: &mut Builder,
-        array: &Transposed,
-        block: Block,
-        extent: Extent,
-        across: (i32, i32),
-    ) -> Plane {
-        let columns = self.clip(b, extent);
-        let count = b.sub(&columns.1, &columns.0);
-        let none = b.value(format_args!("icmp sle i64 {count}, 0"));
-        let wider = b.add(&count, across.1 - across.0);
-        let first = b.add(&columns.0, across.0);
-        let (tile, size) = (&self.columns.0, array.dtype.size());
-        let inside = place::block_pointer(self.context, b, block.offset, "0", tile, size);
-        let bytes = b.mul(&first, size);
-        let strides = &self.entry.arrays[&array.target].strides;
-        Plane {
-            array: self.first_of(b, array, &first),
-            stride: strides[self.nest.vector.index()].clone(),
-            scratch: b.offset(&inside, bytes),
-            columns: b.value(format_args!("select i1 {none}, i64 0, i64 {wider}")),
-            following: (self.context.scratch.square * size).to_string(),
-        }
     }
 
     /// Address of level zero of a column of an array.

@@ -24,13 +24,16 @@ const AHEAD: usize = 2;
 /// The same where rows run along K, and are so short that the processor does not see that they follow each other.
 const SHORT_AHEAD: usize = 4;
 
+/// Levels ahead where a sweep visits some points of each: the processor does not see that they follow each other either.
+const LEVELS_AHEAD: usize = 4;
+
 impl<'a> Loops<'a> {
     /// Rows ahead that are worth fetching, and whether even from the last cache.
     pub fn ahead(self) -> (usize, bool) {
         match self {
             Loops::Rows(nest) if nest.roles.vector == Axis::K => (SHORT_AHEAD, true),
             Loops::Rows(nest) => (AHEAD, nest.roles.are_panels()),
-            Loops::Columns(_) => (0, false),
+            Loops::Columns(_) => (LEVELS_AHEAD, true),
         }
     }
 

@@ -74,8 +74,13 @@ pub(super) fn fetch(
 ) {
     let bytes = b.mul(&entry.arrays[&target].strides[axis.index()], &entry.ahead);
     let address = b.offset(address, bytes);
+    prefetch(b, &address, write);
+}
+
+/// Fetches a line into the caches, to be read or to be written.
+pub(super) fn prefetch(b: &mut Builder, address: &str, write: bool) {
     let arguments = [
-        ("ptr", address.as_str()),
+        ("ptr", address),
         ("i32", if write { "1" } else { "0" }),
         ("i32", "3"),
         ("i32", "1"),

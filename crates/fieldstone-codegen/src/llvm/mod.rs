@@ -255,16 +255,19 @@ pub fn emit(
             bytes(nest.streamed()),
             bytes(nest.volumes(&program.stencil)),
         );
+        let ahead = match choices.fetch {
+            // Narrow blocks fetch the next ones.
+            _ if scratch.slim => (0, false),
+            Some(rows) => (rows, true),
+            None => nest.ahead(),
+        };
         module.kernels.push(Kernel {
             name,
             scratch,
             streamed,
             moved,
             stores: choices.stores,
-            ahead: match choices.fetch {
-                Some(rows) => (rows, true),
-                None => nest.ahead(),
-            },
+            ahead,
         });
     };
     for (index, nest) in schedule.nests.iter().enumerate() {

@@ -33,7 +33,8 @@ pub(super) struct Preheader {
     uniforms: HashMap<(Target, Offset), String>,
 }
 
-/// Computes a stage for the points `range.0..range.1` of a row.
+/// Computes a stage for the points `range.0..range.1` of a row. `ahead` fetches what is needed later, from the index of a vector's
+/// first point.
 pub(super) fn stage(
     context: &Context<'_>,
     entry: &Entry,
@@ -41,6 +42,7 @@ pub(super) fn stage(
     stage: &Stage,
     row: &Row,
     range: &(String, String),
+    ahead: &dyn Fn(&mut Builder, &Preheader, &str),
 ) {
     if let Some(panel) = &row.panel {
         return panels(context, entry, b, stage, (row, panel), range);
@@ -60,6 +62,7 @@ pub(super) fn stage(
     };
     let main_loop = |b: &mut Builder, stream: bool| {
         b.for_loop(&range.0, &main_end, &width.to_string(), |b, first| {
+            ahead(b, &preheader, first);
             body(b, Lanes { width }, first, None, stream);
         });
     };
@@ -402,6 +405,11 @@ impl Preheader {
 
     pub(super) fn pointer(&self, target: Target, across: Offset) -> RowPointer {
         self.pointers[&(target, across)].clone()
+    }
+
+    /// The pointer to a row that is accessed at a level that is not computed; `None` where the stage accesses none.
+    pub(super) fn known_pointer(&self, target: Target, across: Offset) -> Option<&RowPointer> {
+        self.pointers.get(&(target, across))
     }
 }
 

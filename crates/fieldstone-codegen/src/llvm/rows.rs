@@ -434,7 +434,7 @@ fn stages(
                     tile: tile.clone(),
                     panel,
                 };
-                row::stage(context, entry, b, stage, &row, &vectors);
+                row::stage(context, entry, b, stage, &row, &vectors, &|_, _, _| {});
             };
             for_blocks(context, entry, b, (&blocks, place), stage.interval, each);
         };

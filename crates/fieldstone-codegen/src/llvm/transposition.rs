@@ -4,7 +4,7 @@
 //! shuffles are cheapest, are transposed in themselves first and then among each other.
 
 use super::builder::Builder;
-use super::memory::splat;
+use super::memory::{prefetch, splat};
 use super::types::Lanes;
 
 /// Bytes within which elements are moved about most cheaply.
@@ -31,30 +31,19 @@ pub(super) struct Squares {
     pub pitch: usize,
 }
 
-/// What is transposed.
-#[derive(Clone)]
+/// What is transposed: as many levels as a square has, or fewer, of some columns.
 pub(super) struct Plane {
-    /// Where level zero of the first column lies in the array and in scratch.
+    /// Where the first level of the first column lies in the array and in scratch.
     pub array: String,
     pub scratch: String,
     /// Bytes from one column to the next in the array.
     pub stride: String,
-    /// How many columns there are.
+    /// How many columns and levels there are.
     pub columns: String,
-    /// Bytes in the array to what is transposed next of these columns, which is fetched into the caches.
+    pub levels: String,
+    /// Bytes in the array to the levels that are transposed next, which are fetched into the caches.
     pub following: String,
 }
-
-/// Parameters of the functions.
-const PARAMETERS: [(&str, &str); 7] = [
-    ("ptr", "array"),
-    ("i64", "stride"),
-    ("ptr", "scratch"),
-    ("i64", "columns"),
-    ("i64", "first"),
-    ("i64", "end"),
-    ("i64", "following"),
-];
 
 impl Squares {
     /// The name of the function of a kernel.
@@ -66,96 +55,84 @@ impl Squares {
         format!("{kernel}_{way}_{}", self.size)
     }
 
-    /// Calls the function for a range of levels.
-    pub fn call(self, kernel: &str, b: &mut Builder, plane: &Plane, levels: &(String, String)) {
-        let arguments = [
-            &plane.array,
-            &plane.stride,
-            &plane.scratch,
-            &plane.columns,
-            &levels.0,
-            &levels.1,
-            &plane.following,
-        ];
-        call(b, &self.name(kernel), arguments.map(String::as_str));
+    /// Calls the function.
+    pub fn call(self, kernel: &str, b: &mut Builder, plane: &Plane) {
+        let Plane {
+            array,
+            scratch,
+            stride,
+            columns,
+            levels,
+            following,
+        } = plane;
+        b.effect(format_args!(
+            "call void @{}(ptr {array}, ptr {scratch}, i64 {stride}, i64 {columns}, i64 {levels}, i64 {following})",
+            self.name(kernel)
+        ));
     }
 
     /// Adds the function to those of a kernel, and one for squares that are not whole.
     pub fn define(self, kernel: &str, b: &mut Builder) {
         let name = self.name(kernel);
         let rest = format!("{name}_rest");
-        let parameters = PARAMETERS.map(|(kind, name)| match kind {
-            "ptr" => format!("ptr noalias %{name}"),
-            _ => format!("{kind} %{name}"),
-        });
-        let parameters = parameters.join(", ");
-        let mut add = |name: &str, body: &dyn Fn(&mut Builder)| {
+        let mut add = |name: &str, more: &str, body: &dyn Fn(&mut Builder)| {
             let mut inner = Builder::new();
             body(&mut inner);
             inner.effect("ret void");
-            let head = format!("define internal void @{name}({parameters}) noinline #0");
+            let head = format!(
+                "define internal void @{name}(ptr noalias %array, ptr noalias %scratch, i64 %stride, i64 %columns, i64 %levels{more}) noinline #0"
+            );
             b.function(&head, inner);
         };
-        add(&rest, &|b| self.rest(b));
-        add(&name, &|b| self.body(b, &rest));
+        add(&rest, "", &|b| {
+            self.for_squares(b, "%columns", |b, square| {
+                let rest = Rest {
+                    columns: b.sub("%columns", &square.column),
+                    levels: String::from("%levels"),
+                };
+                self.square(b, &square, Some(&rest));
+            });
+        });
+        add(&name, ", i64 %following", &|b| self.body(b, &rest));
     }
 
     fn body(self, b: &mut Builder, rest: &str) {
-        let side = self.side.to_string();
-        let columns = b.value(format_args!("and i64 %columns, -{side}"));
-        self.fetch(b, &columns);
-        let levels = b.sub("%end", "%first");
-        let levels = b.max(&levels, "0");
-        let levels = b.value(format_args!("and i64 {levels}, -{side}"));
-        let end = b.add("%first", &levels);
-        b.for_loop("0", &columns, &side, |b, column| {
-            let (array, scratch) = self.column(b, column);
-            b.for_loop("%first", &end, &side, |b, level| {
-                self.square(b, &array, &scratch, level, None);
-            });
-        });
-        let levels_left = b.value(format_args!("icmp slt i64 {end}, %end"));
-        b.when(&levels_left, |b| {
-            let here = ["%array", "%stride", "%scratch", "%columns"];
-            call_rest(b, rest, here, (&end, "%end"));
-        });
-        let columns_left = b.value(format_args!("icmp slt i64 {columns}, %columns"));
-        b.when(&columns_left, |b| {
-            let (array, scratch) = self.column(b, &columns);
-            let left = b.sub("%columns", &columns);
-            let here = [array.as_str(), "%stride", &scratch, &left];
-            call_rest(b, rest, here, ("%first", &end));
+        let full = b.value(format_args!("icmp eq i64 %levels, {}", self.side));
+        let whole = b.value(format_args!("and i64 %columns, -{}", self.side));
+        let whole = b.value(format_args!("select i1 {full}, i64 {whole}, i64 0"));
+        self.for_squares(b, &whole, |b, square| self.square(b, &square, None));
+        let left = b.sub("%columns", &whole);
+        let columns = b.value(format_args!("icmp sgt i64 {left}, 0"));
+        let levels = b.value("icmp sgt i64 %levels, 0");
+        let any = b.value(format_args!("and i1 {columns}, {levels}"));
+        b.when(&any, |b| {
+            let Square { array, scratch, .. } = self.square_at(b, &whole);
+            b.effect(format_args!(
+                "call void @{rest}(ptr {array}, ptr {scratch}, i64 %stride, i64 {left}, i64 %levels)"
+            ));
         });
     }
 
-    fn rest(self, b: &mut Builder) {
-        let side = self.side.to_string();
-        b.for_loop("0", "%columns", &side, |b, column| {
-            let (array, scratch) = self.column(b, column);
-            b.for_loop("%first", "%end", &side, |b, level| {
-                let rest = Rest {
-                    columns: b.sub("%columns", column),
-                    levels: b.sub("%end", level),
-                };
-                self.square(b, &array, &scratch, level, Some(&rest));
-            });
+    fn for_squares(self, b: &mut Builder, columns: &str, body: impl FnOnce(&mut Builder, Square)) {
+        b.for_loop("0", columns, &self.side.to_string(), |b, column| {
+            let square = self.square_at(b, column);
+            body(b, square);
         });
     }
 
-    /// Level zero of a column in the array and in scratch.
-    fn column(self, b: &mut Builder, column: &str) -> (String, String) {
+    fn square_at(self, b: &mut Builder, column: &str) -> Square {
         let bytes = b.mul(column, "%stride");
         let array = b.offset("%array", bytes);
         let bytes = b.mul(column, self.size);
-        (array, b.offset("%scratch", bytes))
+        Square {
+            column: column.to_owned(),
+            array,
+            scratch: b.offset("%scratch", bytes),
+        }
     }
 
     /// Transposes a square, or what there is of it.
-    fn square(self, b: &mut Builder, array: &str, scratch: &str, level: &str, rest: Option<&Rest>) {
-        let bytes = b.mul(level, self.size);
-        let array = b.offset(array, bytes);
-        let bytes = b.mul(level, self.pitch);
-        let scratch = b.offset(scratch, bytes);
+    fn square(self, b: &mut Builder, square: &Square, rest: Option<&Rest>) {
         let along = |b: &mut Builder, first: &str, step: &str| -> Vec<String> {
             let mut address = first.to_owned();
             let mut all = vec![address.clone()];
@@ -165,8 +142,14 @@ impl Squares {
             }
             all
         };
-        let columns = along(b, &array, "%stride");
-        let levels = along(b, &scratch, &self.pitch.to_string());
+        let columns = along(b, &square.array, "%stride");
+        let levels = along(b, &square.scratch, &self.pitch.to_string());
+        if rest.is_none() {
+            for column in &columns {
+                let address = b.offset(column, "%following");
+                prefetch(b, &address, false);
+            }
+        }
         // Columns and levels that are not there are neither read from the array nor written to it. In scratch there is room for
         // levels, but next to a row may lie what other columns need.
         let level_masks = rest.map(|rest| {
@@ -197,29 +180,6 @@ impl Squares {
                 self.store(b, rows, &columns, level_masks.as_deref());
             }
         }
-    }
-
-    /// Fetches what is transposed next of so many columns.
-    fn fetch(self, b: &mut Builder, columns: &str) {
-        let bytes = b.mul("%first", self.size);
-        let first = b.offset("%array", bytes);
-        let first = b.offset(&first, "%following");
-        b.for_loop("0", columns, &self.side.to_string(), |b, column| {
-            let bytes = b.mul(column, "%stride");
-            let mut address = b.offset(&first, bytes);
-            for number in 0..self.side {
-                if number > 0 {
-                    address = b.offset(&address, "%stride");
-                }
-                let how = [
-                    ("ptr", address.as_str()),
-                    ("i32", "0"),
-                    ("i32", "3"),
-                    ("i32", "1"),
-                ];
-                b.call_void("llvm.prefetch.p0", &how);
-            }
-        });
     }
 
     fn lanes(self) -> Lanes {
@@ -375,22 +335,13 @@ impl Squares {
     }
 }
 
-fn call(b: &mut Builder, function: &str, arguments: [&str; 7]) {
-    let arguments = PARAMETERS.iter().zip(arguments);
-    let arguments: Vec<String> = arguments
-        .map(|((kind, _), value)| format!("{kind} {value}"))
-        .collect();
-    b.effect(format_args!(
-        "call void @{function}({})",
-        arguments.join(", ")
-    ));
-}
-
-/// Calls a function for what is left, of which nothing more is fetched.
-fn call_rest(b: &mut Builder, function: &str, here: [&str; 4], levels: (&str, &str)) {
-    let [array, stride, scratch, columns] = here;
-    let arguments = [array, stride, scratch, columns, levels.0, levels.1, "0"];
-    call(b, function, arguments);
+/// Where a square lies.
+struct Square {
+    /// Number of its first column.
+    column: String,
+    /// Where that lies in the array and in scratch.
+    array: String,
+    scratch: String,
 }
 
 /// Columns and levels that are left.

@@ -5,7 +5,10 @@ use fieldstone_stencil::visit::Accesses;
 
 use fieldstone_stencil::carried::cover;
 
+use crate::transposed::Transposed;
+
 use super::super::builder::Builder;
+use super::super::memory::prefetch;
 use super::ColumnBlock;
 
 /// The columns of an array that a block transposes.
@@ -19,10 +22,19 @@ pub(super) struct Columns {
 }
 
 impl ColumnBlock<'_> {
-    /// The columns of all arrays that the block transposes.
+    /// The columns of all arrays that the block transposes. Rows of an array come one after the other: the last one is new.
     pub(super) fn arrays(&self, b: &mut Builder) -> Vec<Columns> {
-        let transposed = self.context.scratch.transposed.iter();
-        let columns = transposed.map(|(array, _)| Columns {
+        let transposed = || {
+            self.context
+                .scratch
+                .transposed
+                .iter()
+                .map(|(array, _)| array)
+        };
+        let is_last = |array: &&Transposed| {
+            transposed().all(|other| other.target != array.target || other.outer <= array.outer)
+        };
+        let columns = transposed().filter(is_last).map(|array| Columns {
             first: self.first_of(b, array, &self.columns.0),
             stride: self.entry.arrays[&array.target].strides[self.nest.vector.index()].clone(),
             size: array.dtype.size(),
@@ -31,18 +43,16 @@ impl ColumnBlock<'_> {
         columns.collect()
     }
 
-    /// Fetches, at each level of a group, the lines of some columns in which the group begins.
-    pub(super) fn fetch(&self, b: &mut Builder, arrays: &[Columns], level: &str) {
+    /// Fetches the lines in which a group of levels begins, at each of them those of some columns.
+    pub(super) fn fetch(&self, b: &mut Builder, arrays: &[Columns], group: &str, level: &str) {
         if arrays.is_empty() {
             return;
         }
-        let side = self.context.scratch.square;
-        let columns = self.context.scratch.vector.unwrap_or_default() / side;
-        let turn = b.value(format_args!("and i64 {level}, {}", side - 1));
-        let group = b.sub(level, &turn);
+        let columns = self.context.scratch.vector.unwrap_or_default() / self.context.scratch.square;
+        let turn = b.sub(level, group);
         let column = b.mul(&turn, columns);
         for array in arrays {
-            let bytes = b.mul(&group, array.size);
+            let bytes = b.mul(group, array.size);
             let skip = b.mul(&column, &array.stride);
             let mut address = b.offset(&array.first, bytes);
             address = b.offset(&address, skip);
@@ -50,13 +60,7 @@ impl ColumnBlock<'_> {
                 if number > 0 {
                     address = b.offset(&address, &array.stride);
                 }
-                let how = [
-                    ("ptr", address.as_str()),
-                    ("i32", if array.written { "1" } else { "0" }),
-                    ("i32", "3"),
-                    ("i32", "1"),
-                ];
-                b.call_void("llvm.prefetch.p0", &how);
+                prefetch(b, &address, array.written);
             }
         }
     }

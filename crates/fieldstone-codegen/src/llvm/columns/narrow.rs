@@ -66,12 +66,12 @@ impl ColumnBlock<'_> {
             let apart = move |each: &&Move<'_>| each.way == way && each.moment == Moment::Apart;
             moves.iter().filter(apart)
         };
-        apart(Way::In).for_each(|each| self.transpose(b, each, &each.plane, &each.levels));
+        apart(Way::In).for_each(|each| self.transpose_all(b, each));
         let shares = ahead::shares(self.nest, next);
         for (number, (sweep, next)) in self.nest.sweeps.iter().zip(shares).enumerate() {
             self.sweep_in_groups(b, sweep, &Moves::of_sweep(&moves, number), next);
         }
-        apart(Way::Out).for_each(|each| self.transpose(b, each, &each.plane, &each.levels));
+        apart(Way::Out).for_each(|each| self.transpose_all(b, each));
     }
 
     fn sweep_in_groups(&self, b: &mut Builder, sweep: &Sweep, moves: &Moves<'_>, next: &[Columns]) {
@@ -109,7 +109,7 @@ impl ColumnBlock<'_> {
                 let levels = (b.max(&levels.0, &group), b.min(&levels.1, &group_end));
                 let any = b.value(format_args!("icmp slt i64 {}, {}", levels.0, levels.1));
                 b.when(&any, |b| {
-                    self.section(b, sweep.order, stages, &levels, next)
+                    self.section(b, sweep.order, stages, (&group, &levels), next)
                 });
             }
             self.transpose_group(b, &moves.stores, &group, upwards);
@@ -137,28 +137,26 @@ impl ColumnBlock<'_> {
                 let first = b.value(format_args!("select i1 {any}, i64 {latest}, i64 {first}"));
                 (first, behind)
             });
-            let mut plane = each.plane.clone();
-            if !upwards {
-                plane.following = format!("-{}", plane.following);
-            }
+            let mut inside = each.inside.clone();
             if let Some(window) = each.window {
                 // Where level zero would lie if the ring went on and on.
                 let laps = b.value(format_args!("and i64 {group}, -{window}"));
                 let bytes = b.mul(&laps, self.context.scratch.level_bytes);
                 let bytes = b.sub("0", &bytes);
-                plane.scratch = b.offset(&plane.scratch, &bytes);
+                inside = b.offset(&inside, &bytes);
             }
-            self.transpose(b, each, &plane, levels);
+            let following = if upwards { side } else { -side };
+            self.transpose(b, each, &inside, (&levels.0, &levels.1), following);
         }
     }
 
-    /// The levels of a section, at least one. What one level takes from the one before is kept in registers.
+    /// The levels of a section in a group, at least one. What one level takes from the one before is kept in registers.
     fn section(
         &self,
         b: &mut Builder,
         order: Order,
         stages: &[Stage],
-        levels: &(String, String),
+        (group, levels): (&str, &(String, String)),
         next: &[Columns],
     ) {
         let carried = self.carried(order, stages);
@@ -177,7 +175,7 @@ impl ColumnBlock<'_> {
         let more = b.value(format_args!("icmp slt i64 {count}, {}", levels.1));
         b.repeat_while(&name, &more);
         let here = level(b, order, levels, count);
-        self.fetch(b, next, &here);
+        self.fetch(b, next, group, &here);
         if carried.is_empty() {
             self.part_by_part(b, stages, &here);
         } else {
