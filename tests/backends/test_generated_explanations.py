@@ -70,7 +70,7 @@ def test_explanations_are_complete(
     from_text: Callable[[str, str], Callable[..., Any]],
 ) -> None:
     definition = definition_of(seed, texts, from_text)
-    for backend in ("debug", "numpy", "cpu_kfirst", "cpu_ifirst"):
+    for backend in ("debug", "numpy", "gpu", "cpu_kfirst", "cpu_ifirst"):
         explained = gtscript.stencil(backend, definition).explain(domain=DOMAIN)
         assert json.loads(explained.to_json())["name"] == f"random_{seed}"
         assert "costs per point" in str(explained)

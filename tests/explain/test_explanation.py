@@ -22,7 +22,7 @@ def stencil(definition: Callable[..., Any], backend: str = "cpu_ifirst", **keywo
     return made
 
 
-@pytest.mark.parametrize("backend", ["debug", "numpy", "cpu_kfirst", "cpu_ifirst"])
+@pytest.mark.parametrize("backend", ["debug", "numpy", "cpu_kfirst", "cpu_ifirst", "gpu"])
 @pytest.mark.parametrize(
     ("definition", "operations", "read", "written"),
     [
@@ -284,3 +284,18 @@ def test_scratch_memory_stays_within_half_of_a_cache_for_deep_domains(backend):
     (nest,) = made.explain(domain=(512, 512, 200)).nests
     assert nest.kind == "columns"
     assert 0 < nest.scratch <= 512 * 1024
+
+
+def test_kernels_of_a_device() -> None:
+    explained = stencil(definitions.vadv, "gpu").explain(domain=(64, 64, 20))
+    (kernel,) = explained.kernels
+    assert explained.launches == 1
+    assert explained.nests == ()
+    assert "K" not in kernel.tile
+    assert kernel.threads == kernel.tile["I"] * kernel.tile["J"]
+    assert "all levels of a column by one thread" in str(explained)
+    by_level = stencil(definitions.by_level, "gpu").explain(domain=(8, 8, 20))
+    assert by_level.launches is not None
+    assert by_level.launches >= 20
+    assert f"{by_level.launches} launches" in str(by_level)
+    assert {one.lives_in for one in by_level.temporaries} <= {"register", "shared", "array", "unused"}

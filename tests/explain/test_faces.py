@@ -17,7 +17,7 @@ from fieldstone.gtscript.explanation import Explanation
 from tests.explain import definitions
 
 ALL = [value for value in vars(definitions).values() if isinstance(value, FunctionType)]
-BACKENDS = ["debug", "numpy", "cpu_kfirst", "cpu_ifirst"]
+BACKENDS = ["debug", "numpy", "cpu_kfirst", "cpu_ifirst", "gpu"]
 
 
 def explain(definition: Callable[..., Any], backend: str = "cpu_ifirst", **keywords: Any) -> Explanation:

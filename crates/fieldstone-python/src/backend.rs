@@ -360,7 +360,7 @@ impl Executor {
 }
 
 /// The oldest architecture that kernels are written for.
-const OLDEST: (u32, u32) = (7, 0);
+pub const OLDEST: (u32, u32) = (7, 0);
 
 /// Refuses choices that kernels do not have.
 fn check_choices(py: Python<'_>, choices: &Choices, tuned: bool) -> PyResult<()> {

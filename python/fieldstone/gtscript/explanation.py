@@ -218,7 +218,8 @@ class Temporary:
         Sizes of its data dimensions.
     lives_in : str
         ``"register"``, ``"ring"`` (of rows of a tile), ``"column"`` (all levels of a block of columns), ``"window"``
-        (the last levels of one), ``"array"`` (in memory, as large as the domain), or ``"unused"``.
+        (the last levels of one), ``"shared"`` (memory of a block of threads), ``"array"`` (in memory, as large as the
+        domain), or ``"unused"``.
     kept : int or None
         Rows of a ring, levels of a window.
     extent : dict of str to (int, int)
@@ -343,6 +344,28 @@ class Hint:
 
 
 @dataclass(frozen=True)
+class Kernel:
+    """What blocks of threads of a device compute.
+
+    Attributes
+    ----------
+    threads : int
+        Threads of a block.
+    tile : dict of str to int
+        Points that a block computes along each axis; without K each thread computes all levels of a column.
+    shared_bytes : int
+        Shared memory of a block.
+    extent : dict of str to (int, int)
+        Points around the domain that are computed as well, by axis, where there are any.
+    """
+
+    threads: int
+    tile: dict[str, int]
+    shared_bytes: int
+    extent: dict[str, tuple[int, int]]
+
+
+@dataclass(frozen=True)
 class Explanation:
     """What a stencil does, how it is computed, and what that costs.
 
@@ -375,7 +398,11 @@ class Explanation:
     fast_math : str
         What the option ``fast_math`` lets arithmetic do to results, such as ``"contract, no_nans"``.
     nests : tuple of Nest
-        How it is computed, in order; empty for backends that take one statement after the other.
+        How it is computed, in order; empty for backends that take one statement after the other, and for ``gpu``.
+    kernels : tuple of Kernel
+        How the backend ``gpu`` computes it, in order.
+    launches : int or None
+        Kernels that a call on the given domain launches: one that goes from level to level is launched for each.
     temporaries : tuple of Temporary
         In the order of their first assignment.
     costs : Costs
@@ -399,6 +426,8 @@ class Explanation:
     chosen: str
     fast_math: str
     nests: tuple[Nest, ...]
+    kernels: tuple[Kernel, ...]
+    launches: int | None
     temporaries: tuple[Temporary, ...]
     costs: Costs
     hints: tuple[Hint, ...]
@@ -451,6 +480,8 @@ class Explanation:
 
     def __repr__(self) -> str:
         what = f"{len(self.nests)} nest{'' if len(self.nests) == 1 else 's'}" if self.contiguous else "not scheduled"
+        if self.kernels:
+            what = f"{len(self.kernels)} kernel{'' if len(self.kernels) == 1 else 's'}"
         return f"<Explanation of {self.name!r}, backend={self.backend!r}: {what}, {self.costs.bytes:g} bytes per point>"
 
 
@@ -490,7 +521,10 @@ def explanation(
         "layout": (),
     }
     place = facts["place"] or {"file": None, "line": None}
-    if facts["schedule"] is None:
+    device = facts["device"] or {"kernels": (), "launches": None}
+    if facts["device"] is not None:
+        temporaries = tuple(_of_device(one) for one in device["temporaries"])
+    elif facts["schedule"] is None:
         temporaries = tuple(_in_array(name, dtype) for name, dtype in facts["temporaries"])
     else:
         temporaries = tuple(_temporary(one) for one in schedule["temporaries"])
@@ -510,6 +544,8 @@ def explanation(
         chosen=schedule["chosen"],
         fast_math=schedule["fast_math"],
         nests=tuple(_nest(one) for one in schedule["nests"]),
+        kernels=tuple(_kernel(one) for one in device["kernels"]),
+        launches=device["launches"],
         temporaries=temporaries,
         costs=_costs(facts, temporaries, domain is not None, bandwidth),
         hints=(),
@@ -606,6 +642,42 @@ def _temporary(facts: Mapping[str, Any]) -> Temporary:
         bytes_per_point=facts["bytes_per_point"],
         bytes_per_thread=facts["bytes_per_thread"],
         bytes=facts["bytes"],
+    )
+
+
+def _kernel(facts: Mapping[str, Any]) -> Kernel:
+    return Kernel(
+        threads=facts["threads"],
+        tile={axis: points for axis, points in zip("IJK", facts["tile"], strict=True) if points},
+        shared_bytes=facts["shared"],
+        extent=_reach(facts["extent"]),
+    )
+
+
+# Why a temporary of a device lives where it does.
+_WHY = {
+    "unused": "nothing that is needed reads it",
+    "register": "the thread that computes it reads it, or computes it again for each point that reads it",
+    "shared": "other threads of the block read it",
+    "array": "other kernels read it, or all levels of a column are kept",
+}
+
+
+def _of_device(facts: Mapping[str, Any]) -> Temporary:
+    return Temporary(
+        name=facts["name"],
+        dtype=facts["dtype"],
+        axes=facts["axes"],
+        data_dims=(),
+        lives_in=facts["lives_in"],
+        kept=None,
+        extent={},
+        zeroed=False,
+        why=_WHY[facts["lives_in"]],
+        nests=(),
+        bytes_per_point=facts["bytes_per_point"],
+        bytes_per_thread=0,
+        bytes=None,
     )
 
 

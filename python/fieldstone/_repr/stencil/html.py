@@ -46,6 +46,9 @@ def _heading(explanation: Explanation) -> str:
 
 
 def _schedule(explanation: Explanation) -> str:
+    if explanation.kernels:
+        rows = [f"<li>{escape(words.kernel(kernel))}</li>" for kernel in explanation.kernels]
+        return f'<div style="margin-bottom:8px">{words.kernels(explanation)}<ol start="0">{"".join(rows)}</ol></div>'
     if explanation.contiguous is None:
         said = words.NOTHING_FUSED.get(explanation.backend, "statement by statement")
         return f'<div style="margin-bottom:8px">{escape(said)}</div>'

@@ -61,6 +61,11 @@ def _parameters(explanation: Explanation) -> Iterator[str]:
 
 
 def _schedule(explanation: Explanation) -> Iterator[str]:
+    if explanation.kernels:
+        yield f"how it is computed: {words.kernels(explanation)}"
+        for number, kernel in enumerate(explanation.kernels):
+            yield from _wrapped(f"kernel {number}: {words.kernel(kernel)}", "  ", "    ")
+        return
     if explanation.contiguous is None:
         yield f"how it is computed: {words.NOTHING_FUSED.get(explanation.backend, 'statement by statement')}"
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fieldstone._repr.html import size
-from fieldstone.gtscript.explanation import Explanation, FieldUse, Loop, Nest, Stage, Temporary
+from fieldstone.gtscript.explanation import Explanation, FieldUse, Kernel, Loop, Nest, Stage, Temporary
 
 KINDS = {
     "rows": "rows, tile by tile",
@@ -100,12 +100,30 @@ def place(temporary: Temporary) -> str:
     said = {
         "unused": "nowhere",
         "register": "registers",
+        "shared": "shared memory",
         "ring": f"ring of {rows}" + (f", {around} around the tile" if around else ""),
         "window": f"{temporary.kept} level{'' if temporary.kept == 1 else 's'} of a block of columns",
         "column": "all levels of a block of columns",
         "array": "array" + (f", {around} around the domain" if around else ""),
     }[temporary.lives_in]
     return f"{said}, zero at first" if temporary.zeroed else said
+
+
+def kernels(explanation: Explanation) -> str:
+    """Say how many kernels of a device compute a stencil."""
+    count = len(explanation.kernels)
+    launched = explanation.launches
+    said = "1 kernel" if count == 1 else f"{count} kernels"
+    return said if launched in (None, count) else f"{said}, {launched} launches"
+
+
+def kernel(one: Kernel) -> str:
+    """Say what a block of threads of a kernel computes."""
+    points = " x ".join(f"{points} {axis}" for axis, points in one.tile.items())
+    levels = "" if "K" in one.tile else ", all levels of a column by one thread"
+    around = f"; around the domain {reach(one.extent)}" if one.extent else ""
+    shared = f"{size(one.shared_bytes)} of shared memory" if one.shared_bytes else "no shared memory"
+    return f"blocks of {one.threads} threads for {points}{levels}; {shared}{around}"
 
 
 def memory(temporary: Temporary) -> str:

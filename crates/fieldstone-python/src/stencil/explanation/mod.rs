@@ -2,11 +2,13 @@
 //!
 //! | module | what it explains |
 //! |---|---|
+//! | `kernel` | kernels of a device |
 //! | `nest` | loops, what shares them and why not more, tiles |
 //! | `temporary` | where temporaries live, and why |
 //! | `statement` | a statement as the source has it |
 //!
 //! The words for people are put together in Python, `fieldstone/_repr/stencil/`.
+mod kernel;
 mod nest;
 mod statement;
 mod temporary;
@@ -20,6 +22,7 @@ use fieldstone_stencil::analysis::points::LARGE;
 use fieldstone_stencil::analysis::traffic::{self, Moved};
 use pyo3::prelude::*;
 
+use self::kernel::DeviceFacts;
 use self::nest::NestFacts;
 use self::statement::{Place, place};
 use self::temporary::TemporaryFacts;
@@ -48,6 +51,8 @@ struct Facts {
     /// Names and types of temporaries.
     temporaries: Vec<(String, &'static str)>,
     schedule: Option<ScheduleFacts>,
+    /// Of a stencil that runs on a device.
+    device: Option<DeviceFacts>,
 }
 
 /// A field and what is moved of it.
@@ -134,6 +139,10 @@ impl Stencil {
                 .map(|one| (one.name.clone(), one.dtype.map_or("", |dtype| dtype.name())))
                 .collect(),
             schedule: self.schedule_facts(layout, domain, threads),
+            device: match &self.executor {
+                Executor::Gpu(gpu) => Some(DeviceFacts::new(gpu, layout, domain)),
+                _ => None,
+            },
         }
     }
 
