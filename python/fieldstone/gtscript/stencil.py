@@ -167,7 +167,7 @@ def stencil(
     Parameters
     ----------
     backend : str
-        How it is executed: ``"debug"``, ``"numpy"``, ``"cpu_kfirst"`` or ``"cpu_ifirst"``.
+        How it is executed: ``"debug"``, ``"numpy"``, ``"cpu_kfirst"``, ``"cpu_ifirst"`` or ``"gpu"``.
     definition : function or StencilObject, optional
         Whose text is compiled; of a stencil, the function it was made of. Without it, a decorator is returned.
     externals : mapping, optional

@@ -166,7 +166,7 @@ class StencilObject(_core.Stencil):
     definition : _core.Definition
         The definition, analysed.
     backend : str
-        ``"debug"``, ``"numpy"``, ``"cpu_kfirst"``, ``"cpu_ifirst"`` or an alias.
+        ``"debug"``, ``"numpy"``, ``"cpu_kfirst"``, ``"cpu_ifirst"``, ``"gpu"`` or an alias.
     options : mapping, optional
         ``threads``: how many to use at most. ``dims``: what the dims of xarray objects mean, as in
         :class:`fieldstone.xarray.set_dims`. ``check_nan``: whether the backend ``debug`` raises
@@ -201,6 +201,10 @@ class StencilObject(_core.Stencil):
         ``False`` skips the checks. Wrong arguments are then undefined behaviour.
     exec_info : dict, optional
         Filled with times; see :mod:`fieldstone.gtscript.exec_info`.
+    stream : optional
+        For the backend ``gpu``: the stream of the device that the work is put into, one of `fieldstone.Device.create_stream`,
+        CuPy's, PyTorch's, an object with ``__cuda_stream__``, or the number of one. The default is the current stream of
+        CuPy or PyTorch, where these have been imported, else the default stream.
     """
 
     definition_func: Callable[..., Any] | None
