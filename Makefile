@@ -16,7 +16,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench bench-gt4py sanitize build lint rust-test python-test clean
+.PHONY: help demo test test-gpu bench bench-gpu bench-gt4py sanitize build lint rust-test python-test clean
 
 help:
 	@echo "make demo      run the main job on real data; results in fieldstone-demo/"
@@ -24,6 +24,7 @@ help:
 	@echo "make bench     benchmark stencils beside C, Numba, JAX and NumPy, some ten minutes; ARGS=--quick: the most important part;"
 	@echo "               ARGS=calls, memory, compile or storages: what is around them"
 	@echo "make bench-gt4py  the same beside GT4Py, which it installs apart and which compiles for minutes the first time"
+	@echo "make test-gpu  the tests that need an NVIDIA GPU; make bench-gpu: stencils there beside CuPy, if it is installed"
 	@echo "make sanitize  the crates with unsafe code under AddressSanitizer, ThreadSanitizer and valgrind"
 	@echo "make build     the package with its extension module in $(VENV)"
 	@echo "make clean     remove everything these made"
@@ -35,6 +36,12 @@ test: lint rust-test python-test
 
 bench: $(VENV)/.bench
 	@python -m benches $(ARGS)
+
+test-gpu: $(VENV)/.test
+	@tests/on_gpu.sh $(ARGS)
+
+bench-gpu: $(VENV)/.bench
+	@python -m benches gpu $(ARGS)
 
 bench-gt4py: $(VENV)/.bench $(VENV)/gt4py/.installed
 	@python -m benches --gt4py-python $(CURDIR)/$(VENV)/gt4py/bin/python $(ARGS)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benches import bandwidth, calls, compile, figures, machine, memory, selection, storages, suite, threads
+from benches import bandwidth, calls, compile, figures, gpu, machine, memory, selection, storages, suite, threads
 from benches.arguments import LAYOUTS, MEMORIES
 from benches.cases import CASES
 from benches.table import Table
@@ -62,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--rounds",
         type=int,
-        help="turns of each contender (default: stencils 11, storages and calls 25, compile 5, memory 3)",
+        help="turns of each contender (default: stencils and gpu 11, storages and calls 25, compile 5, memory 3)",
     )
     parser.add_argument(
         "--threads",
@@ -173,6 +173,11 @@ def _calls(arguments: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]
     return _shown(calls.run(arguments.rounds or 25), arguments)
 
 
+def _gpu(arguments: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
+    sizes, dtypes = arguments.sizes or gpu.SIZES, arguments.dtypes or gpu.DTYPES
+    return _shown(gpu.tables(arguments.rounds or 11, tuple(sizes), tuple(dtypes)), arguments)
+
+
 def _memory(arguments: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
     return _shown(memory.run(arguments.rounds or 3), arguments)
 
@@ -183,6 +188,7 @@ MEASURES = {
     "compile": (_compile, "compile.json"),
     "calls": (_calls, "calls.json"),
     "memory": (_memory, "memory.json"),
+    "gpu": (_gpu, "gpu.json"),
 }
 
 if __name__ == "__main__":

@@ -140,8 +140,8 @@ def compile_for(text: str, triple: str, cpu: str, features: str) -> bytes:
         target = llvm.Target.from_triple(triple)
     except RuntimeError as error:
         raise RuntimeError(
-            f"the LLVM of llvmlite {llvmlite.__version__} was built without the target {triple.partition('-')[0]!r}, which the "
-            f"backend 'gpu' needs; install llvmlite from PyPI, or one that has it ({error})"
+            f"the LLVM of llvmlite {llvmlite.__version__} was built without the target {triple.partition('-')[0]!r}, "
+            f"which the backend 'gpu' needs; install llvmlite from PyPI, or one that has it ({error})"
         ) from error
     machine = target.create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic")
     return _emitted(text, machine, as_object=not triple.startswith("nvptx"))

@@ -465,6 +465,16 @@ class TestGraphs:
 
 
 class TestFaces:
+    def test_an_llvm_without_the_target_is_told(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        from fieldstone import _jit
+
+        def no_target(triple: str) -> None:
+            raise RuntimeError(f"No available targets are compatible with triple {triple!r}")
+
+        monkeypatch.setattr(_jit.llvm.Target, "from_triple", no_target)
+        with pytest.raises(errors.CompilationError, match="was built without the target 'nvptx64', which the backend"):
+            smooth.inspect("ptx")
+
     def test_times_are_those_of_the_work(self, either: Any) -> None:
         a, b = there(2)
         times: dict[str, Any] = {}

@@ -202,9 +202,9 @@ class StencilObject(_core.Stencil):
     exec_info : dict, optional
         Filled with times; see :mod:`fieldstone.gtscript.exec_info`.
     stream : optional
-        For the backend ``gpu``: the stream of the device that the work is put into, one of `fieldstone.Device.create_stream`,
-        CuPy's, PyTorch's, an object with ``__cuda_stream__``, or the number of one. The default is the current stream of
-        CuPy or PyTorch, where these have been imported, else the default stream.
+        For the backend ``gpu``: the stream of the device that the work is put into, one of
+        `fieldstone.Device.create_stream`, CuPy's, PyTorch's, an object with ``__cuda_stream__``, or the number of one.
+        The default is the current stream of CuPy or PyTorch, where these have been imported, else the default stream.
     """
 
     definition_func: Callable[..., Any] | None
