@@ -36,7 +36,7 @@ def call(stencil: Callable[..., None], inp: Any, out: Any, factor: float = 2.0) 
     np.testing.assert_array_equal(np.asarray(out)[:-1], expected(inp, factor))
 
 
-@pytest.fixture(params=["cpu_kfirst", "cpu_ifirst", "numpy"])
+@pytest.fixture(params=["cpu_kfirst", "cpu_ifirst", "numpy", "gpu"])
 def backend(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

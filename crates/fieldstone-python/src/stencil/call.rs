@@ -16,6 +16,7 @@ use smallvec::SmallVec;
 use super::failure::call_error;
 use super::frozen::Place;
 use super::graph;
+use super::on_device::OnDevice;
 use super::operand::{Operand, fill};
 use super::remembered::{Known, Passed, Remembered};
 use super::{PerField, Stencil};
@@ -94,6 +95,18 @@ impl Stencil {
                 }
             };
         }
+        self.run_checked(py, arguments, keywords, (fixed, recording), remembered)
+    }
+
+    /// Runs a call after all checks, and remembers it.
+    fn run_checked<'py>(
+        &self,
+        py: Python<'py>,
+        arguments: &Arguments<'py>,
+        keywords: &Keywords<'py>,
+        (fixed, recording): (Option<&Place>, bool),
+        remembered: &Remembered,
+    ) -> PyResult<()> {
         let mut operands = PerField::new();
         self.operands(py, arguments, keywords.validate, &mut operands)?;
         let scalars = self.scalars(arguments)?;
@@ -144,27 +157,52 @@ impl Stencil {
             };
             return self.record(py, (gpu, place), &call, (&operands, arguments));
         }
+        let prepared = self.execute(py, (&operands, &origins), &call, on_device, keywords)?;
+        if let (Some(prepared), true) = (prepared, keywords.validate) {
+            remembered.add(
+                self,
+                arguments,
+                keywords,
+                Passed {
+                    operands: &operands,
+                    origins: &origins,
+                    prepared,
+                },
+            );
+        }
+        Ok(())
+    }
+
+    /// Tells the arguments of the access, runs, and writes down the times of that. Returns what can be run again.
+    fn execute(
+        &self,
+        py: Python<'_>,
+        (operands, origins): (&[Operand<'_>], &[[isize; 3]]),
+        call: &Call<'_>,
+        on_device: Option<OnDevice>,
+        keywords: &Keywords<'_>,
+    ) -> PyResult<Option<Prepared>> {
+        let compiled = matches!(self.executor, Executor::Native(_) | Executor::Gpu(_));
+        let domain = call.domain;
         let mut prepared = None;
-        self.protocol(py, &operands, domain, || {
-            let compiled = matches!(self.executor, Executor::Native(_) | Executor::Gpu(_));
+        self.protocol(py, operands, domain, || {
             if let Some(times) = &keywords.exec_info {
                 times.set_item("domain", <(usize, usize, usize)>::from(domain))?;
-                times.set_item("origin", self.origins_by_name(py, &origins)?)?;
+                times.set_item("origin", self.origins_by_name(py, origins)?)?;
                 stamp(times, "run_start_time")?;
                 if compiled {
                     stamp(times, "run_cpp_start_time")?;
                 }
             }
             if !domain.contains(&0) {
-                // SAFETY: the checks have shown that every access lies in the memory the arguments describe, which live
-                // until the call returns; without them that is what the caller has promised.
                 prepared = match (&on_device, &self.executor) {
                     (Some(place), Executor::Gpu(gpu)) => {
-                        // SAFETY: as above; what is on the device stays until its work is done.
-                        Some(Prepared::Gpu(unsafe { place.run(py, gpu, &call)? }))
+                        // SAFETY: as below; what is on the device stays until its work is done.
+                        Some(Prepared::Gpu(unsafe { place.run(py, gpu, call)? }))
                     }
-                    // SAFETY: as above.
-                    (_, executor) => unsafe { executor.run(py, &call, &origins)? },
+                    // SAFETY: the checks have shown that every access lies in the memory the arguments describe, which live until
+                    // the call returns; without them that is what the caller has promised.
+                    (_, executor) => unsafe { executor.run(py, call, origins)? },
                 };
                 self.tell_build_times(py)?;
             }
@@ -179,19 +217,7 @@ impl Stencil {
             }
             Ok(())
         })?;
-        if let (Some(prepared), true) = (prepared, keywords.validate) {
-            remembered.add(
-                self,
-                arguments,
-                keywords,
-                Passed {
-                    operands: &operands,
-                    origins: &origins,
-                    prepared,
-                },
-            );
-        }
-        Ok(())
+        Ok(prepared)
     }
 
     /// Runs a call of which all is known but the values of scalars.
