@@ -28,11 +28,11 @@ const BLOCK_BUDGET: usize = 336 * 1024;
 /// Rows along the block axis where stages reach along it: as many as fit.
 const BLOCK_ROWS: &[usize] = &[32, 16, 8];
 
-/// Scratch of a tile of rows whose points are vectors should stay within a third of a second-level cache of 1 MiB.
-const PANEL_BUDGET: usize = 336 * 1024;
+/// Scratch of a tile of rows whose points are vectors should stay within half of a second-level cache of 1 MiB.
+const PANEL_BUDGET: usize = 512 * 1024;
 
 /// Points of such rows: as many as fit.
-const PANELS: &[usize] = &[64, 48, 32];
+const PANELS: &[usize] = &[128, 96, 64, 48, 32];
 
 /// Points of such rows where none of those fits.
 const SHORTEST_PANELS: usize = 16;
@@ -244,8 +244,7 @@ impl Scratch {
             line: chosen.is_none().then_some(line),
             slide: choices.tile(nest.roles.slide),
             block: Some(levels),
-            // The last tile has what is left where the first begins before the first level.
-            ..plan(vector, levels + line)
+            ..plan(vector, levels)
         }
     }
 
@@ -494,10 +493,17 @@ fn rings_of(rings: &[Ring], nest: &RowNest, vector: usize, block: usize, lanes: 
 /// How columns whose levels follow each other in memory share cache lines with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lines {
-    /// Vectors of all arrays can begin where lines do.
+    /// The first level of each is where a line begins.
     Apart,
-    /// Vectors of some lie across two.
+    /// The same level of each is.
+    Shifted,
+    /// None is.
     Shared,
+}
+
+impl Lines {
+    /// All of them, in order.
+    pub const ALL: [Lines; 3] = [Lines::Apart, Lines::Shifted, Lines::Shared];
 }
 
 /// How a domain is cut into tiles, along I, J, K.
@@ -527,11 +533,15 @@ impl Tiles {
     pub fn of_rows(
         nest: &RowNest,
         scratch: &Scratch,
-        points: [usize; 3],
+        mut points: [usize; 3],
         threads: usize,
         lines: Lines,
     ) -> Tiles {
         let roles = nest.roles;
+        if let (Some(line), Lines::Shifted) = (scratch.line, lines) {
+            // The first tile begins before the first level.
+            points[roles.block.index()] += line - 1;
+        }
         let mut size = points;
         if let Some(cap) = scratch.vector {
             let points = points[roles.vector.index()];
@@ -544,7 +554,7 @@ impl Tiles {
         size[roles.block.index()] = match (scratch.block, scratch.lanes) {
             (Some(levels), Some(lanes)) => {
                 // Tiles of one line leave most of the cache to a row. Those that share lines would have each moved twice.
-                let line = scratch.line.filter(|_| lines == Lines::Apart);
+                let line = scratch.line.filter(|_| lines != Lines::Shared);
                 let levels = line.unwrap_or(levels);
                 let tiles = blocks.div_ceil(levels).max(1);
                 blocks.div_ceil(tiles).next_multiple_of(lanes)

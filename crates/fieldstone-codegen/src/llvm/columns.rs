@@ -330,7 +330,7 @@ impl ColumnBlock<'_> {
             return;
         }
         let size = place::dtype(self.context, target).size();
-        let address = pointer.at(b, size, first);
+        let address = pointer.at(b, size, (first, 0));
         let bytes = b.mul(&array.strides[2], &self.entry.ahead);
         let bytes = match order {
             Order::Backward => b.sub("0", &bytes),

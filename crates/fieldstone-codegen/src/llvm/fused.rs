@@ -14,6 +14,7 @@
 //! | `alignment` | where the vectors of a row begin, and which results may go past the caches |
 //! | `room` | whether there is memory around rows |
 //! | `round` | the rounds of a row, and what each loads, computes and stores |
+//! | `short` | short rows of one stage, along `K` |
 //! | `fetch` | later rows that are fetched into the caches |
 //! | `panel` | rows whose points are vectors of levels |
 
@@ -22,6 +23,7 @@ mod fetch;
 mod panel;
 mod room;
 mod round;
+mod short;
 mod stream;
 
 use std::collections::{HashMap, HashSet};
@@ -33,6 +35,7 @@ use fieldstone_stencil::{Axis, DType, Offset};
 
 use crate::tile::MOST_LANES;
 
+use self::room::OfTile;
 use super::builder::Builder;
 use super::entry::{Context, Entry};
 use super::place::{self, Panel, Row, Spacing};
@@ -119,15 +122,6 @@ struct Rounds {
     streaming: Option<String>,
 }
 
-/// What a round has to look after.
-#[derive(Clone, Copy, PartialEq)]
-enum Care {
-    /// Nothing: all vectors are whole.
-    None,
-    /// Stages have their ends in it, outside of which nothing is written, nor anything read where there may be no memory.
-    Ends { reads: bool },
-}
-
 /// The rows that a tile computes where stages have no extent, from the first step of a loop to one past the last.
 pub(super) struct Rows {
     pub slides: (String, String),
@@ -179,6 +173,8 @@ pub(super) fn row(
     fused.find_ranges(b);
     match panel {
         Some(panel) => fused.emit_panels(b, panel),
+        None if fused.is_one_vector() => fused.emit_one_vector(b),
+        None if fused.is_short() => fused.emit_short(b, rows),
         None => fused.emit(b, rows),
     }
 }
@@ -237,25 +233,9 @@ impl Fused<'_> {
     }
 
     fn emit(&self, b: &mut Builder, rows: &Rows) {
-        let begin = self.stages[0].row.tile[self.vector.index()].clone();
         let (key, streamed) = (self.key(), self.streamed());
-        let (same, of_tile) = self.of_tile(b, rows, key.as_ref(), &streamed);
-        let kinds = ["i64", "i64", "i1", "i1"];
-        let values = b.choose(&same, &kinds, of_tile, |b| {
-            let origin = match &key {
-                Some(key) => self.origin(b, &key.pointer, key.size, &begin),
-                None => begin.clone(),
-            };
-            let (first, end) = self.ends(b, &origin);
-            let mut streaming = self.entry.stream.clone();
-            for result in &streamed {
-                let aligned = self.is_aligned(b, &result.pointer, result.size, &origin);
-                streaming = b.value(format_args!("and i1 {streaming}, {aligned}"));
-            }
-            let roomy = self.is_roomy(b, &first, &end);
-            vec![first, end, streaming, roomy]
-        });
-        let [first, end, streaming, roomy] = values.try_into().expect("four values");
+        let tile = self.of_tile(b, rows, key.as_ref(), &streamed);
+        let [first, end, streaming, roomy] = self.of_row(b, tile, key.as_ref(), &streamed);
         let (whole_first, whole_end) = self.whole(b, &first, &end);
         let rounds = Rounds {
             whole_first: b.value(format_args!(
@@ -267,12 +247,38 @@ impl Fused<'_> {
             roomy,
             streaming: (!streamed.is_empty()).then_some(streaming),
         };
-        if let Some(streaming) = &rounds.streaming {
-            let fetches = &self.entry.fetches;
-            let both = b.value(format_args!("and i1 {streaming}, {fetches}"));
-            b.when(&both, |b| self.fetch_ends(b, &rounds, &streamed));
-        }
+        self.fetch_ends(b, &rounds, &streamed);
         self.repeat(b, &rounds);
+    }
+
+    /// The ends of a row, whether it is stored past the caches, and whether it has memory around it.
+    fn of_row(
+        &self,
+        b: &mut Builder,
+        tile: OfTile,
+        key: Option<&Aligned>,
+        streamed: &[Aligned],
+    ) -> [String; 4] {
+        let begin = &self.stages[0].row.tile[self.vector.index()];
+        let (alike, inside) = (&tile.alike, &tile.inside);
+        let same = b.value(format_args!("and i1 {alike}, {inside}"));
+        let kinds = ["i64", "i64", "i1", "i1"];
+        let known = vec![tile.first, tile.end, tile.streaming, String::from("true")];
+        let values = b.choose(&same, &kinds, known, |b| {
+            let origin = match key {
+                Some(key) => self.origin(b, &key.pointer, key.size, begin),
+                None => begin.clone(),
+            };
+            let (first, end) = self.ends(b, &origin);
+            let mut streaming = self.entry.stream.clone();
+            for result in streamed {
+                let aligned = self.is_aligned(b, &result.pointer, result.size, &origin);
+                streaming = b.value(format_args!("and i1 {streaming}, {aligned}"));
+            }
+            let roomy = self.is_roomy(b, &first, &end);
+            vec![first, end, streaming, roomy]
+        });
+        values.try_into().expect("four values")
     }
 
     /// The rounds of a row from `first` to `end` in which all that is stored are whole vectors, and no region is computed.

@@ -147,8 +147,8 @@ impl Body<'_, '_> {
         if row.pitch.is_none() {
             return self.address(&row.pointer, size, ahead);
         }
-        let index = self.b.add(self.first, ahead);
-        row.at(self.b, size, &index)
+        let (index, lead) = self.anchor.unwrap_or((self.first, 0));
+        row.at(self.b, size, (index, lead + i64::from(ahead)))
     }
 
     /// Addresses of all lanes, `ahead` points further along a row whose lanes are strided.

@@ -83,15 +83,22 @@ pub(super) struct RowPointer {
 }
 
 impl RowPointer {
-    /// Address of the point with an index; of contiguous elements or of any that have a pitch.
-    pub fn at(&self, b: &mut Builder, size: usize, index: &str) -> String {
-        match &self.pitch {
-            Some(pitch) => {
-                let bytes = b.mul(index, pitch);
+    /// Address of the point so many points behind an index; of contiguous elements or of any that have a pitch.
+    pub fn at(&self, b: &mut Builder, size: usize, (index, ahead): (&str, i64)) -> String {
+        let Some(pitch) = &self.pitch else {
+            let index = b.add(index, ahead);
+            return block_address(b, &self.pointer, size, &index);
+        };
+        // In this order, all rows of an array share what depends on the index, and a loop keeps the rest.
+        let pointer = match ahead {
+            0 => self.pointer.clone(),
+            _ => {
+                let bytes = b.mul(pitch, ahead);
                 b.offset(&self.pointer, bytes)
             }
-            None => block_address(b, &self.pointer, size, index),
-        }
+        };
+        let bytes = b.mul(index, pitch);
+        b.offset(&pointer, bytes)
     }
 }
 
@@ -104,6 +111,12 @@ pub(super) fn dtype(context: &Context<'_>, target: Target) -> DType {
             temporary.dtype.expect("types are resolved")
         }
     }
+}
+
+/// Whether a target has levels and no other axes.
+pub(super) fn has_levels_only(context: &Context<'_>, target: Target) -> bool {
+    let axes = context.program.stencil.target_axes(target);
+    axes.len() == 1 && axes.contains(Axis::K)
 }
 
 /// Where `target` lies for the points of a row, `offset` away from it along the other axes.

@@ -456,6 +456,8 @@ pub(super) struct Body<'a, 'b> {
     through: HashSet<Target>,
     /// Index of the first lane along the row.
     pub(super) first: &'a str,
+    /// The same as an index and points behind it, where others share that index.
+    pub(super) anchor: Option<(&'a str, i64)>,
     /// Lanes inside the row, `None` where all are.
     pub(super) mask: Option<String>,
     /// Lanes at which the value counts that is computed, `None` where all do.
@@ -496,6 +498,7 @@ impl<'a, 'b> Body<'a, 'b> {
             preheader,
             through: HashSet::new(),
             first,
+            anchor: None,
             rest: mask.is_some(),
             mask,
             guard: None,
@@ -894,7 +897,7 @@ impl Body<'_, '_> {
             }
             Spacing::Contiguous => {
                 let address = self.address_in(&pointer, dtype.size(), ahead);
-                self.at_lanes_of(target, |body| body.load(dtype, &address))
+                self.load_of(target, dtype, &address)
             }
             Spacing::Strided(stride) => {
                 let addresses = self.addresses_in(&pointer, stride, ahead);
@@ -906,6 +909,17 @@ impl Body<'_, '_> {
             }
         };
         self.values.insert((target, offset), value.clone());
+        value
+    }
+
+    /// Loads a vector, of a target that has levels only just what is stored: its memory ends with the last one.
+    fn load_of(&mut self, target: Target, dtype: DType, address: &str) -> String {
+        let mask = self.mask.clone();
+        if place::has_levels_only(self.context, target) {
+            self.mask = mask.clone().or_else(|| self.stored.clone());
+        }
+        let value = self.at_lanes_of(target, |body| body.load(dtype, address));
+        self.mask = mask;
         value
     }
 

@@ -66,7 +66,8 @@ pub(super) fn rows(
     });
 }
 
-/// Levels that the first vector of each column begins before the first level, so that vectors of what a nest writes are aligned.
+/// Levels that the first vector of each column begins before the first level, so that vectors of what a nest writes are aligned;
+/// none where tiles would not get to the last level.
 fn levels_before(context: &Context<'_>, entry: &Entry, b: &mut Builder, nest: &RowNest) -> String {
     let statements = nest.stages.iter().flat_map(|stage| &stage.statements);
     let mut written = statements.flat_map(|statement| {
@@ -94,21 +95,23 @@ fn levels_before(context: &Context<'_>, entry: &Entry, b: &mut Builder, nest: &R
         size.trailing_zeros()
     ));
     let before = b.value(format_args!("and i64 {level}, {}", levels - 1));
-    b.value(format_args!("select i1 {alike}, i64 {before}, i64 0"))
+    let k = Axis::K.index();
+    let levels = b.sub(&entry.levels.1, &entry.levels.0);
+    let needed = b.add(&levels, &before);
+    let all = b.mul(&entry.count[k], &entry.tile[k]);
+    let enough = b.value(format_args!("icmp sle i64 {needed}, {all}"));
+    let both = b.value(format_args!("and i1 {alike}, {enough}"));
+    b.value(format_args!("select i1 {both}, i64 {before}, i64 0"))
 }
 
-/// The levels of a tile, of which the first one begins before the first level and the last one has all that is left.
+/// The levels of a tile, of which the first one begins before the first level.
 fn level_tile(entry: &Entry, b: &mut Builder, number: &str, before: &str) -> (String, String) {
-    let k = Axis::K.index();
-    let (first, last) = &entry.levels;
-    let begin = b.mul(number, &entry.tile[k]);
+    let (tile, (first, last)) = (&entry.tile[Axis::K.index()], &entry.levels);
+    let begin = b.mul(number, tile);
     let begin = b.sub(&begin, before);
     let begin = b.add(first, &begin);
-    let end = b.add(&begin, &entry.tile[k]);
+    let end = b.add(&begin, tile);
     let end = b.min(&end, last);
-    let next = b.add(number, 1);
-    let is_last = b.value(format_args!("icmp eq i64 {next}, {}", entry.count[k]));
-    let end = b.value(format_args!("select i1 {is_last}, i64 {last}, i64 {end}"));
     (begin, end)
 }
 

@@ -51,9 +51,8 @@ pub(super) enum Part {
 /// A kernel on some points.
 pub(super) struct Step {
     function: KernelFunction,
-    tiles: Tiles,
-    /// The same where columns share cache lines.
-    shared: Tiles,
+    /// Per way in which columns share cache lines, in the order of [`Lines::ALL`].
+    tiles: [Tiles; 3],
     /// Threads that are worth it.
     threads: usize,
     /// Nanoseconds it takes on one thread, if that is known.
@@ -94,7 +93,7 @@ impl Variant {
                 Nest::Columns(nest) => {
                     let points = extended(domain, nest.extent);
                     let tiles = |kernel: &Kernel, threads| {
-                        Tiles::of_columns(nest, &kernel.scratch, points, threads)
+                        [Tiles::of_columns(nest, &kernel.scratch, points, threads); 3]
                     };
                     parts.push(Part::Whole(next().step(domain, points, threads, tiles)));
                 }
@@ -118,16 +117,9 @@ impl Variant {
 impl Code<'_> {
     fn on_rows(self, nest: &RowNest, domain: [usize; 3], levels: usize, threads: usize) -> Step {
         let points = extended([domain[0], domain[1], levels], nest.extent);
-        let of = |kernel: &Kernel, threads, lines| {
-            Tiles::of_rows(nest, &kernel.scratch, points, threads, lines)
-        };
-        let step = self.step(domain, points, threads, |kernel, threads| {
-            of(kernel, threads, Lines::Apart)
-        });
-        Step {
-            shared: of(self.kernel, step.threads, Lines::Shared),
-            ..step
-        }
+        self.step(domain, points, threads, |kernel, threads| {
+            Lines::ALL.map(|lines| Tiles::of_rows(nest, &kernel.scratch, points, threads, lines))
+        })
     }
 
     fn step(
@@ -135,16 +127,14 @@ impl Code<'_> {
         domain: [usize; 3],
         points: [usize; 3],
         threads: usize,
-        tiles: impl FnOnce(&Kernel, usize) -> Tiles,
+        tiles: impl FnOnce(&Kernel, usize) -> [Tiles; 3],
     ) -> Step {
         let work = self.cost.nanoseconds(points);
         let threads = worthwhile(work, threads);
         let all = domain.iter().product();
-        let tiles = tiles(self.kernel, threads);
         Step {
             function: self.function,
-            tiles,
-            shared: tiles,
+            tiles: tiles(self.kernel, threads),
             threads,
             work: match self.cost.is_open() {
                 true => f64::INFINITY,
@@ -226,10 +216,7 @@ impl Step {
         levels: Range<usize>,
         lines: Lines,
     ) -> Result<(), DeviceError> {
-        let tiles = match lines {
-            Lines::Apart => &self.tiles,
-            Lines::Shared => &self.shared,
-        };
+        let tiles = &self.tiles[lines as usize];
         words[Words::LEVELS] = levels.start as u64;
         words[Words::LEVELS + 1] = levels.end as u64;
         for axis in 0..3 {

@@ -56,8 +56,10 @@ impl Run {
             return Lines::Shared;
         };
         let alike = |pair: &[usize]| (words[pair[0]] ^ words[pair[1]]).is_multiple_of(LINE as u64);
+        let is_aligned = |word: &usize| words[*word].is_multiple_of(LINE as u64);
         match columns.windows(2).all(alike) {
-            true => Lines::Apart,
+            true if columns.iter().take(1).all(is_aligned) => Lines::Apart,
+            true => Lines::Shifted,
             false => Lines::Shared,
         }
     }

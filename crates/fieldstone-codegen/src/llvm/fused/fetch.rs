@@ -11,6 +11,15 @@ impl Fused<'_> {
     /// Fetches those ends of a later row that are not stored as whole vectors: stores past the caches cannot wait for memory, but
     /// they wait for such a store.
     pub(super) fn fetch_ends(&self, b: &mut Builder, rounds: &Rounds, streamed: &[Aligned]) {
+        let Some(streaming) = &rounds.streaming else {
+            return;
+        };
+        let fetches = &self.entry.fetches;
+        let both = b.value(format_args!("and i1 {streaming}, {fetches}"));
+        b.when(&both, |b| self.fetch_both_ends(b, rounds, streamed));
+    }
+
+    fn fetch_both_ends(&self, b: &mut Builder, rounds: &Rounds, streamed: &[Aligned]) {
         for result in streamed {
             let (start, end) = &self.stages[result.stage].range;
             let last = b.sub(end, 1);
@@ -43,9 +52,9 @@ impl Fused<'_> {
                     continue;
                 };
                 let target = stream.target;
-                let first = b.add(at, stream.lead * self.width());
+                let first = (at, stream.lead * self.width());
                 let pointer = self.preheaders[stage].pointer(target, offset);
-                let address = pointer.at(b, self.dtype(target).size(), &first);
+                let address = pointer.at(b, self.dtype(target).size(), first);
                 fetch(b, self.entry, target, &address, self.later(), false);
             }
             let Some(streaming) = &rounds.streaming else {
@@ -54,10 +63,10 @@ impl Fused<'_> {
             let cached = b.value(format_args!("xor i1 {streaming}, true"));
             b.when(&cached, |b| {
                 for result in self.streamed() {
-                    let first = b.add(at, self.leads[result.stage] * self.width());
+                    let first = (at, self.leads[result.stage] * self.width());
                     let pointer =
                         self.preheaders[result.stage].pointer(result.target, Offset::ZERO);
-                    let address = pointer.at(b, result.size, &first);
+                    let address = pointer.at(b, result.size, first);
                     fetch(b, self.entry, result.target, &address, self.later(), true);
                 }
             });

@@ -55,7 +55,7 @@ impl Fused<'_> {
         ends: [String; 2],
     ) -> Vec<String> {
         let size = self.dtype(stream.target).size();
-        let ends = ends.map(|point| pointer.at(b, size, &point));
+        let ends = ends.map(|point| pointer.at(b, size, (&point, 0)));
         let more = self.lanes.width - 1;
         let across = match &pointer.spacing {
             Spacing::Contiguous => (more * size).to_string(),

@@ -10,53 +10,74 @@ use crate::llvm::builder::Builder;
 use crate::llvm::memory::block_address;
 use crate::llvm::place::{RowPointer, Spacing};
 
+/// What all rows of a tile have in common.
+pub(super) struct OfTile {
+    /// Whether they are all aligned in the same way.
+    pub alike: String,
+    /// The ends of a row that is aligned so, or else begins where the tile does, and whether it is stored past the caches.
+    pub first: String,
+    pub end: String,
+    pub streaming: String,
+    /// Whether such rows have memory around them.
+    pub inside: String,
+}
+
 impl Fused<'_> {
-    /// Whether all rows of the tile are aligned in the same way and have memory around them, and if so the ends of a row,
-    /// whether to store past the caches, and that there is memory. Loops around rows do not change any of it.
+    /// What all rows of a tile have in common. Loops around rows do not change any of it.
     pub(super) fn of_tile(
         &self,
         b: &mut Builder,
         rows: &Rows,
         key: Option<&Aligned>,
         streamed: &[Aligned],
-    ) -> (String, Vec<String>) {
+    ) -> OfTile {
         let tile = &self.stages[0].row.tile;
         let begin = &tile[self.vector.index()];
-        let mut same = String::from("true");
+        let mut alike = String::from("true");
         for aligned in key.into_iter().chain(streamed) {
             let strides = &self.entry.arrays[&aligned.target].strides;
             for axis in [self.slide, self.block] {
                 let past = self.lanes.width * aligned.size - 1;
                 let past = b.value(format_args!("and i64 {}, {past}", strides[axis.index()]));
                 let whole = b.value(format_args!("icmp eq i64 {past}, 0"));
-                same = b.value(format_args!("and i1 {same}, {whole}"));
+                alike = b.value(format_args!("and i1 {alike}, {whole}"));
             }
         }
         let origin = match key {
             Some(key) => {
                 let pointer = self.first_row(b, key.target, tile);
-                self.origin(b, &pointer, key.size, begin)
+                let origin = self.origin(b, &pointer, key.size, begin);
+                b.value(format_args!("select i1 {alike}, i64 {origin}, i64 {begin}"))
             }
             None => begin.clone(),
         };
         let (first, end) = self.ends(b, &origin);
-        let mut streaming = self.entry.stream.clone();
+        let stream = &self.entry.stream;
+        let mut streaming = b.value(format_args!("and i1 {stream}, {alike}"));
         for result in streamed {
             let pointer = self.first_row(b, result.target, tile);
             let aligned = self.is_aligned(b, &pointer, result.size, &origin);
             streaming = b.value(format_args!("and i1 {streaming}, {aligned}"));
         }
+        let mut inside = String::from("true");
         let mut done = HashSet::new();
         for stream in &self.streams {
             if matches!(stream.source, Source::Memory { .. })
                 && !self.is_ring(stream.target)
+                && !self.is_exact(stream.target)
                 && done.insert(stream.target)
             {
-                let inside = self.is_tile_inside(b, rows, stream.target, (&first, &end));
-                same = b.value(format_args!("and i1 {same}, {inside}"));
+                let this = self.is_tile_inside(b, rows, stream.target, (&first, &end));
+                inside = b.value(format_args!("and i1 {inside}, {this}"));
             }
         }
-        (same, vec![first, end, streaming, String::from("true")])
+        OfTile {
+            alike,
+            first,
+            end,
+            streaming,
+            inside,
+        }
     }
 
     /// Whether all that rows of a tile read of a target is in its array.
@@ -122,7 +143,7 @@ impl Fused<'_> {
             let Source::Memory { stage, offset, .. } = stream.source else {
                 continue;
             };
-            if self.is_ring(stream.target) {
+            if self.is_ring(stream.target) || self.is_exact(stream.target) {
                 continue;
             }
             let (low, high) = self.touched(stream);

@@ -6,11 +6,30 @@ use fieldstone_stencil::Offset;
 use fieldstone_stencil::ir::Target;
 use fieldstone_stencil::visit::accesses;
 
-use super::{Care, Fused, Rounds, Source, Stream};
+use super::{Fused, Rounds, Source, Stream};
 use crate::llvm::builder::Builder;
 use crate::llvm::memory::{any_inside, lane_mask};
 use crate::llvm::row::{Blocks, Body, Regions, Streaming};
 use crate::llvm::types::Lanes;
+
+/// What a round has to look after.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Care<'a> {
+    /// Nothing: all vectors are whole.
+    None,
+    /// Results are stored with a mask.
+    Stores(&'a str),
+    /// Stages have their ends in it, outside of which nothing is written, nor anything read where there may be no memory.
+    Ends { reads: bool },
+}
+
+/// Which lanes of a vector count.
+pub(super) enum Masks {
+    /// Those of a mask, for loads and for stores.
+    All(String),
+    /// All are computed, those of a mask are stored; all where `None`.
+    Stored(Option<String>),
+}
 
 impl Fused<'_> {
     /// All rounds of a row. Where arrays end, every one looks after its ends, and reads no more than is needed.
@@ -23,7 +42,26 @@ impl Fused<'_> {
     }
 
     /// The rounds of a row, of one kind after the other until there are no more; the first kind is that at the beginning.
-    fn repeat_with(&self, b: &mut Builder, rounds: &Rounds, kinds_of_rounds: &[Care]) {
+    pub(super) fn repeat_with(&self, b: &mut Builder, rounds: &Rounds, all_cares: &[Care<'_>]) {
+        let values = self.first_values(b, rounds, all_cares[0]);
+        let kinds: Vec<String> = values.iter().map(|(kind, _)| kind.clone()).collect();
+        let typed = |names: Vec<String>| kinds.iter().cloned().zip(names).collect::<Vec<_>>();
+        let (all, mut names) = b.begin_repeat(&values);
+        let more = b.value(format_args!("icmp slt i64 {}, {}", names[0], rounds.end));
+        b.repeat_while(&all, &more);
+        for care in all_cares {
+            names = self.rounds(b, rounds, &typed(names), *care);
+        }
+        b.end_repeat(&all, &typed(names));
+    }
+
+    /// What the first round is given: where it begins, and what it is to have of the vectors before.
+    pub(super) fn first_values(
+        &self,
+        b: &mut Builder,
+        rounds: &Rounds,
+        care: Care<'_>,
+    ) -> Vec<(String, String)> {
         let mut values = vec![(String::from("i64"), rounds.first.clone())];
         for (number, stream) in self.streams.iter().enumerate() {
             let kind = self.lanes.value(self.dtype(stream.target));
@@ -31,37 +69,29 @@ impl Fused<'_> {
                 let before = match stream.source {
                     Source::Stage(_) => String::from("zeroinitializer"),
                     Source::Memory { stage, offset, .. } => {
-                        let at = b.add(&rounds.first, (stream.lead - back) * self.width());
-                        self.load(b, &at, number, (stage, offset), kinds_of_rounds[0])
+                        let ahead = (stream.lead - back) * self.width();
+                        self.load(b, (&rounds.first, ahead), number, (stage, offset), care)
                     }
                 };
                 values.push((kind.clone(), before));
             }
         }
-        let kinds: Vec<String> = values.iter().map(|(kind, _)| kind.clone()).collect();
-        let typed = |names: Vec<String>| kinds.iter().cloned().zip(names).collect::<Vec<_>>();
-        let (all, mut names) = b.begin_repeat(&values);
-        let more = b.value(format_args!("icmp slt i64 {}, {}", names[0], rounds.end));
-        b.repeat_while(&all, &more);
-        for care in kinds_of_rounds {
-            names = self.rounds(b, rounds, &typed(names), *care);
-        }
-        b.end_repeat(&all, &typed(names));
+        values
     }
 
     /// The next rounds that are all of one kind; returns the values of the one behind them.
-    fn rounds(
+    pub(super) fn rounds(
         &self,
         b: &mut Builder,
         rounds: &Rounds,
         values: &[(String, String)],
-        care: Care,
+        care: Care<'_>,
     ) -> Vec<String> {
         let (name, names) = b.begin_repeat(values);
         let at = &names[0];
         let whole = b.value(format_args!("icmp slt i64 {at}, {}", rounds.whole_end));
         let more = match care {
-            Care::None => whole,
+            Care::None | Care::Stores(_) => whole,
             Care::Ends { .. } => {
                 let more = b.value(format_args!("icmp slt i64 {at}, {}", rounds.end));
                 let begun = b.value(format_args!("icmp sge i64 {at}, {}", rounds.whole_first));
@@ -80,13 +110,13 @@ impl Fused<'_> {
     }
 
     /// One vector of each stream and stage; returns what the next round is to keep.
-    fn round(
+    pub(super) fn round(
         &self,
         b: &mut Builder,
         rounds: &Rounds,
         at: &str,
         kept: &[String],
-        care: Care,
+        care: Care<'_>,
     ) -> Vec<String> {
         let width = self.width();
         let mut vectors: Vec<Vec<String>> = Vec::new();
@@ -109,8 +139,8 @@ impl Fused<'_> {
                         offset,
                         blocks: true,
                     } if stage == number => {
-                        let at = b.add(at, stream.lead * width);
-                        vectors[index][0] = self.load(b, &at, index, (stage, offset), care);
+                        let first = (at, stream.lead * width);
+                        vectors[index][0] = self.load(b, first, index, (stage, offset), care);
                     }
                     _ => {}
                 }
@@ -118,17 +148,17 @@ impl Fused<'_> {
             let made: Vec<usize> = (0..self.streams.len())
                 .filter(|stream| self.streams[*stream].source == Source::Stage(number))
                 .collect();
-            let first = b.add(at, self.leads[number] * width);
             let values = match care {
-                Care::None => self.stage(
-                    b,
-                    (number, &first),
-                    None,
-                    rounds.streaming.as_deref(),
-                    &vectors,
-                    &made,
-                ),
-                Care::Ends { .. } => self.stage_at_ends(b, (number, &first), &vectors, &made),
+                Care::None => {
+                    let streaming = rounds.streaming.as_deref();
+                    let masks = Masks::Stored(self.levels_stored(b, number));
+                    self.stage(b, (number, at), masks, streaming, &vectors, &made)
+                }
+                Care::Stores(mask) => {
+                    let masks = Masks::Stored(Some(mask.to_owned()));
+                    self.stage(b, (number, at), masks, None, &vectors, &made)
+                }
+                Care::Ends { .. } => self.stage_at_ends(b, (number, at), &vectors, &made),
             };
             for (stream, value) in made.into_iter().zip(values) {
                 vectors[stream][0] = value;
@@ -140,14 +170,15 @@ impl Fused<'_> {
             .collect()
     }
 
-    /// Computes a stage on one vector if it has any points there, and touches no others.
+    /// Computes a stage in a round if it has any points there, and touches no others.
     fn stage_at_ends(
         &self,
         b: &mut Builder,
-        (number, first): (usize, &str),
+        (number, at): (usize, &str),
         vectors: &[Vec<String>],
         made: &[usize],
     ) -> Vec<String> {
+        let first = &b.add(at, self.leads[number] * self.width());
         let (start, end) = &self.stage_ranges[number];
         let kind = |stream: &usize| self.lanes.value(self.dtype(self.streams[*stream].target));
         let kinds: Vec<String> = made.iter().map(kind).collect();
@@ -161,16 +192,16 @@ impl Fused<'_> {
             None => lane_mask(b, self.lanes, first, start, end),
         };
         b.when_else_zero(&active, &kinds, |b| {
-            self.stage(b, (number, first), Some(mask), None, vectors, made)
+            self.stage(b, (number, at), Masks::All(mask), None, vectors, made)
         })
     }
 
-    /// Computes a stage on one vector; returns the values of the streams that it makes.
-    fn stage(
+    /// Computes a stage in a round; returns the values of the streams that it makes.
+    pub(super) fn stage(
         &self,
         b: &mut Builder,
-        (number, first): (usize, &str),
-        mask: Option<String>,
+        (number, at): (usize, &str),
+        masks: Masks,
         streaming: Option<&str>,
         vectors: &[Vec<String>],
         made: &[usize],
@@ -184,6 +215,12 @@ impl Fused<'_> {
             };
             (*key, blocks)
         });
+        let lead = self.leads[number] * self.width();
+        let first = &b.add(at, lead);
+        let (mask, stored) = match masks {
+            Masks::All(mask) => (Some(mask), None),
+            Masks::Stored(stored) => (None, stored),
+        };
         let mut body = Body::new(
             (self.context, self.entry, b),
             self.lanes,
@@ -191,14 +228,13 @@ impl Fused<'_> {
             first,
             mask,
         );
+        body.anchor = Some((at, lead));
+        body.stored = stored;
         body.streaming = streaming.map_or(Streaming::Never, Streaming::Where);
         body.regions = match body.mask {
             Some(_) => Regions::Apart,
             None => Regions::Absent,
         };
-        if let (None, Some(panel)) = (&body.mask, self.panel) {
-            body.stored = Some(computed.row.level_mask(body.b, panel));
-        }
         body.loose = self.loose(number);
         body.blocks = blocks.collect();
         body.stage(computed.stage);
@@ -206,6 +242,12 @@ impl Fused<'_> {
         made.iter()
             .map(|stream| body.read(target(stream), Offset::ZERO))
             .collect()
+    }
+
+    /// The levels of a point that are stored, where points are vectors of them.
+    fn levels_stored(&self, b: &mut Builder, number: usize) -> Option<String> {
+        let panel = self.panel?;
+        Some(self.stages[number].row.level_mask(b, panel))
     }
 
     /// What a stage may write beside its own points, too. Partial stores would keep the next row waiting that loads what they wrote.
@@ -228,16 +270,17 @@ impl Fused<'_> {
         }
     }
 
-    /// Loads the vector of a stream whose first point is `first`.
+    /// Loads the vector of a stream whose first point is so many points behind an index.
     fn load(
         &self,
         b: &mut Builder,
-        first: &str,
+        (at, ahead): (&str, i64),
         number: usize,
         (stage, offset): (usize, Offset),
-        care: Care,
+        care: Care<'_>,
     ) -> String {
         let stream = &self.streams[number];
+        let first = &b.add(at, ahead);
         let masked = care == Care::Ends { reads: true } && !self.is_ring(stream.target);
         let mask = masked.then(|| self.needed_lanes(b, first, stream));
         let dtype = self.dtype(stream.target);
@@ -249,6 +292,7 @@ impl Fused<'_> {
             first,
             mask,
         );
+        body.anchor = Some((at, ahead));
         let address = body.address_in(&pointer, dtype.size(), 0);
         body.load(dtype, &address)
     }

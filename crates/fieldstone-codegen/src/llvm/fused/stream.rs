@@ -9,7 +9,7 @@ use fieldstone_stencil::visit::accesses;
 
 use super::{Fused, REACH, Source, Stream};
 use crate::llvm::builder::Builder;
-use crate::llvm::place::Spacing;
+use crate::llvm::place::{self, Spacing};
 use crate::llvm::row::across;
 
 impl Fused<'_> {
@@ -111,7 +111,15 @@ impl Fused<'_> {
             .all(|need| i64::from(need.key.1.along(self.vector)).abs() <= REACH * self.width());
         // Narrower vectors rarely lie across two lines, and shuffles of theirs cost more than loads.
         let cheap = self.panel.is_some() || self.context.target.vector_bytes() == 64;
-        pointer.spacing == Spacing::Contiguous && near && cheap
+        let exact = self.is_one_vector() || self.is_exact(target);
+        pointer.spacing == Spacing::Contiguous && near && cheap && !exact
+    }
+
+    /// Whether a target has levels only, of which just those are read that are needed: its memory ends with the last one, in
+    /// every row.
+    pub(super) fn is_exact(&self, target: Target) -> bool {
+        let has_ends = self.panel.is_some() || self.is_short();
+        has_ends && place::has_levels_only(self.context, target)
     }
 
     /// Whether a target is in registers of a stage only.
