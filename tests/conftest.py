@@ -19,7 +19,7 @@ os.environ.setdefault("FIELDSTONE_CACHE_DIR", str(CODE))
 
 
 # Folders whose tests run on all backends, that of devices among them.
-ON_DEVICE = ("backends", "call", "language")
+ON_DEVICE = ("backends", "call", "gpu", "language")
 
 
 def _is_on_device(path: Path) -> bool:

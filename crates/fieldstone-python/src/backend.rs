@@ -366,6 +366,7 @@ pub const OLDEST: (u32, u32) = (7, 0);
 fn check_choices(py: Python<'_>, choices: &Choices, tuned: bool) -> PyResult<()> {
     let given = Choices {
         vector: None,
+        tile: [None; 3],
         ..choices.clone()
     };
     let words = match tuned {
@@ -376,7 +377,8 @@ fn check_choices(py: Python<'_>, choices: &Choices, tuned: bool) -> PyResult<()>
         return Ok(());
     }
     let message = format!(
-        "schedule: '{words}' cannot be chosen for the backend 'gpu'; what can be chosen there: vector"
+        "schedule: '{words}' cannot be chosen for the backend 'gpu'; what can be chosen there: vector, tile.I, \
+         tile.J, tile.K"
     );
     Err(raise(py, "ArgumentValueError", message))
 }

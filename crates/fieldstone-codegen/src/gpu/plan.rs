@@ -43,12 +43,12 @@ impl Plan {
         place::columns_in_arrays(program, &mut schedule);
         place::whole_tiles(&mut schedule);
         recomputation::recompute(&program.stencil, &mut schedule, |nest| {
-            Shape::of_rows(nest.roles.lanes, Shape::SIDES[0])
+            Shape::of_rows(nest.roles.lanes, Shape::SIDES[0], choices)
         });
         let mut shapes = Vec::new();
         let mut index = 0;
         while index < schedule.nests.len() {
-            match nest_shapes(program, &schedule, index) {
+            match nest_shapes(program, &schedule, index, choices) {
                 Some(found) => {
                     shapes.extend(found);
                     index += 1;
@@ -121,11 +121,16 @@ fn kernels(nest: &Nest) -> Box<dyn Iterator<Item = blocks::Nest<'_>> + '_> {
 }
 
 /// The shapes of the kernels of a nest; `None` where what it shares does not fit.
-fn nest_shapes(program: &Program, schedule: &Schedule, index: usize) -> Option<Vec<Shape>> {
+fn nest_shapes(
+    program: &Program,
+    schedule: &Schedule,
+    index: usize,
+    choices: &Choices,
+) -> Option<Vec<Shape>> {
     let shapes = kernels(&schedule.nests[index]).map(|nest| match nest {
-        blocks::Nest::Columns(nest) => Some(Shape::of_columns(nest.vector)),
+        blocks::Nest::Columns(nest) => Some(Shape::of_columns(nest.vector, choices)),
         blocks::Nest::Rows(nest) => Shape::SIDES.into_iter().find_map(|side| {
-            let mut shape = Shape::of_rows(nest.roles.lanes, side);
+            let mut shape = Shape::of_rows(nest.roles.lanes, side, choices);
             place::in_shared(&program.stencil, schedule, nest, &mut shape);
             (shape.shared_bytes <= place::MOST_SHARED).then_some(shape)
         }),

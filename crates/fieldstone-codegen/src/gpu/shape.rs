@@ -5,8 +5,13 @@ use std::collections::BTreeMap;
 use fieldstone_stencil::Axis;
 use fieldstone_stencil::ir::TempId;
 
+use crate::choices::Choices;
+
 /// Points of a tile along the lanes: the threads that an accelerator runs in step.
 const LANES: usize = 32;
+
+/// Threads of a block, at most: that many have 64 registers each.
+const MOST_THREADS: usize = 1024;
 
 /// Rows of columns of a block. Few, so that those of a small domain are shared out evenly.
 const COLUMNS: usize = 2;
@@ -44,28 +49,34 @@ impl Shape {
     /// Points of a tile across the lanes that may be tried, the best first.
     pub const SIDES: [usize; 4] = [8, 4, 2, 1];
 
-    /// For tiles with so many points across the lanes.
-    pub fn of_rows(lanes: Axis, side: usize) -> Shape {
+    /// For tiles with so many points across the lanes, or with as many along each axis as was chosen.
+    pub fn of_rows(lanes: Axis, side: usize, choices: &Choices) -> Shape {
         let [first, second, _] = order(lanes);
         let mut tile = [1; 3];
         tile[first.index()] = LANES;
         tile[second.index()] = side;
+        for axis in Axis::ALL {
+            let chosen = choices.tile(axis);
+            tile[axis.index()] = chosen.unwrap_or(tile[axis.index()]);
+        }
         Shape::of_tile(lanes, tile)
     }
 
     /// For columns side by side along an axis.
-    pub fn of_columns(lanes: Axis) -> Shape {
+    pub fn of_columns(lanes: Axis, choices: &Choices) -> Shape {
         let [first, second, _] = order(lanes);
         let mut tile = [0; 3];
-        tile[first.index()] = LANES;
-        tile[second.index()] = COLUMNS;
+        tile[first.index()] = choices.tile(first).unwrap_or(LANES);
+        tile[second.index()] = choices.tile(second).unwrap_or(COLUMNS);
         Shape::of_tile(lanes, tile)
     }
 
+    /// A thread computes several points of a tile that has more points than a block may have threads.
     fn of_tile(lanes: Axis, tile: [usize; 3]) -> Shape {
+        let points: usize = tile.iter().map(|points| (*points).max(1)).product();
         Shape {
             lanes,
-            threads: tile.iter().map(|points| (*points).max(1)).product(),
+            threads: points.next_power_of_two().clamp(LANES, MOST_THREADS),
             tile,
             shared: BTreeMap::new(),
             shared_bytes: 0,
@@ -84,7 +95,7 @@ impl Shape {
     /// assembler knows best. It spills registers of columns for the sake of threads that there are not.
     pub fn resident(&self) -> Option<usize> {
         let are_columns = self.tile[2] == 0;
-        are_columns.then_some(COLUMNS_AT_ONCE / self.threads)
+        are_columns.then_some((COLUMNS_AT_ONCE / self.threads).max(1))
     }
 
     /// The axes, that of the lanes first.

@@ -10,8 +10,19 @@ use super::row::Body;
 use super::types::{self, Lanes};
 
 pub(super) fn load_scalar(b: &mut Builder, dtype: DType, pointer: &str) -> String {
+    load_with(b, dtype, pointer, "")
+}
+
+/// Loads what nothing changes while a kernel runs, which accelerators have another way to.
+pub(super) fn load_constant(b: &mut Builder, dtype: DType, pointer: &str) -> String {
+    load_with(b, dtype, pointer, ", !invariant.load !0")
+}
+
+fn load_with(b: &mut Builder, dtype: DType, pointer: &str, how: &str) -> String {
     let (kind, align) = (types::memory(dtype), dtype.size());
-    let value = b.value(format_args!("load {kind}, ptr {pointer}, align {align}"));
+    let value = b.value(format_args!(
+        "load {kind}, ptr {pointer}, align {align}{how}"
+    ));
     from_memory(b, Lanes { width: 1 }, dtype, value)
 }
 

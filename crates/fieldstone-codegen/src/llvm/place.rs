@@ -8,7 +8,7 @@ use crate::tile::Place;
 
 use super::builder::Builder;
 use super::entry::{Context, Entry};
-use super::memory::{block_address, lane_mask};
+use super::memory::{block_address, lane_mask, load_constant, load_scalar};
 use super::types::Lanes;
 
 /// A row: its indices along the axes it does not run along, and the tile it belongs to.
@@ -117,6 +117,20 @@ pub(super) fn dtype(context: &Context<'_>, target: Target) -> DType {
 pub(super) fn has_levels_only(context: &Context<'_>, target: Target) -> bool {
     let axes = context.program.stencil.target_axes(target);
     axes.len() == 1 && axes.contains(Axis::K)
+}
+
+/// Loads a point of a target for a thread of a block.
+pub(super) fn load_point(
+    context: &Context<'_>,
+    b: &mut Builder,
+    target: Target,
+    address: &str,
+) -> String {
+    let is_constant = (context.block).is_some_and(|block| block.is_constant(target));
+    match is_constant {
+        true => load_constant(b, dtype(context, target), address),
+        false => load_scalar(b, dtype(context, target), address),
+    }
 }
 
 /// Where `target` lies for the points of a row, `offset` away from it along the other axes.

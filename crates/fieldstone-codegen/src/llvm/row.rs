@@ -905,7 +905,7 @@ impl Body<'_, '_> {
             }
             Spacing::Point(stride) => {
                 let address = self.neighbour(&pointer.pointer, stride, ahead);
-                load_scalar(self.b, dtype, &address)
+                place::load_point(self.context, self.b, target, &address)
             }
         };
         self.values.insert((target, offset), value.clone());

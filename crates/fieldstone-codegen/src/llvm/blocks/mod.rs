@@ -19,17 +19,20 @@ mod tile;
 mod window;
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::fmt::Write;
 
-use fieldstone_stencil::Extent;
+use fieldstone_stencil::ir::Target;
 use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::{ColumnNest, RowNest, Schedule};
+use fieldstone_stencil::visit::Accesses;
+use fieldstone_stencil::{Extent, Offset};
 
 use super::abi::Words;
 use super::builder::{Builder, Needs};
 use super::entry::{Context, entry};
 use super::kernel::Loops;
-use super::{Failure, Layout, Target};
+use super::{Failure, Layout};
 use crate::gpu::Shape;
 use crate::tile::Scratch;
 use column::Windows;
@@ -72,6 +75,31 @@ pub(super) struct Block<'a> {
     shape: &'a Shape,
     /// Pointer to the shared memory.
     shared: &'a str,
+    /// What no kernel of the module writes, not even in the place of another argument.
+    constants: &'a HashSet<Target>,
+}
+
+impl Block<'_> {
+    /// Whether nothing changes a target while a kernel runs.
+    pub(super) fn is_constant(&self, target: Target) -> bool {
+        self.constants.contains(&target)
+    }
+}
+
+/// Fields that are never written, and read around a point: their memory is never that of a field that is written.
+fn constants(program: &Program) -> HashSet<Target> {
+    let (mut around, mut written) = (HashSet::new(), HashSet::new());
+    let sections = program.stencil.computations.iter();
+    let sections = sections.flat_map(|computation| &computation.sections);
+    for accesses in sections.flat_map(|section| &section.body).map(Accesses::of) {
+        let others = accesses.reads.iter();
+        let others = others.filter(|(_, offset)| *offset != Offset::ZERO);
+        around.extend(others.map(|(target, _)| *target));
+        written.extend(accesses.written());
+    }
+    let is_field = |target: &Target| matches!(target, Target::Field(_));
+    around.retain(|target| is_field(target) && !written.contains(target));
+    around
 }
 
 impl<'a> Nest<'a> {
@@ -95,7 +123,7 @@ pub fn emit<'a>(
     program: &Program,
     schedule: &Schedule,
     layout: &Layout,
-    target: &Target,
+    target: &super::Target,
     nests: impl IntoIterator<Item = (Nest<'a>, Shape)>,
 ) -> Module {
     let mut module = Module {
@@ -106,6 +134,7 @@ pub fn emit<'a>(
     let mut needs = Needs::default();
     let failures = RefCell::new(Vec::new());
     let scratch = Scratch::default();
+    let constants = constants(program);
     for (nest, shape) in nests {
         let name = format!("fieldstone_kernel_{}", module.kernels.len());
         let machine = Machine::of(target);
@@ -114,6 +143,7 @@ pub fn emit<'a>(
             machine,
             shape: &shape,
             shared: &shared,
+            constants: &constants,
         };
         let context = Context {
             program,
@@ -138,7 +168,9 @@ pub fn emit<'a>(
     for declaration in needs.declarations {
         let _ = writeln!(module.text, "{declaration}");
     }
-    module.text.push_str("attributes #0 = { nounwind }\n");
+    module
+        .text
+        .push_str("!0 = !{}\nattributes #0 = { nounwind }\n");
     module
 }
 

@@ -13,7 +13,6 @@ use fieldstone_stencil::{Area, Axes, Axis, Interval, Offset};
 
 use crate::llvm::builder::Builder;
 use crate::llvm::entry::{Context, Entry};
-use crate::llvm::memory::load_scalar;
 use crate::llvm::place::{self, Row, Spacing};
 use crate::llvm::row::{Known, across};
 use crate::llvm::types;
@@ -233,8 +232,7 @@ impl Window {
     }
 
     fn keep(&self, context: &Context<'_>, b: &mut Builder, address: &str, level: i32) {
-        let dtype = place::dtype(context, self.target);
-        let value = load_scalar(b, dtype, address);
+        let value = place::load_point(context, b, self.target, address);
         let (kind, place) = (self.kind(context), self.place(level));
         b.effect(format_args!("store {kind} {value}, ptr {place}"));
     }

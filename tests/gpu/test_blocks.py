@@ -1,0 +1,69 @@
+"""Blocks of any shape compute the same on a device, whether its stages share memory or compute again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benches.cases import CASES
+from benches.cases.edges import edges
+from benches.cases.fvt import fvt
+from benches.cases.hdiff import hdiff
+from fieldstone import errors, gtscript
+from tests.gpu.constructs import columns, regions, stages
+
+HALO = 4
+DOMAIN = (37, 21, 6)
+SHAPES = [
+    None,
+    "tile.I=64",
+    "tile.I=8 tile.J=8 tile.K=3",
+    "tile.I=5 tile.J=3",
+    "tile.J=100",
+    "tile.I=1 tile.J=1",
+    "vector=J",
+    "vector=K tile.K=7",
+]
+
+
+def outcome(definition: Any, backend: str, schedule: str | None = None) -> dict[str, Any]:
+    """Every field after a call."""
+    options = {} if schedule is None else {"schedule": schedule}
+    stencil = gtscript.stencil(backend, definition, dtypes={"real": np.float64}, **options)
+    random = np.random.default_rng(1)
+    values: dict[str, Any] = {}
+    for name, info in stencil.field_info.items():
+        points = {"I": DOMAIN[0] + 2 * HALO, "J": DOMAIN[1] + 2 * HALO, "K": DOMAIN[2] + 2 * HALO}
+        shape = tuple(points[axis] for axis in info.axes)
+        values[name] = np.asfortranarray(random.uniform(0.5, 2, shape))
+    scalars = {name: info.dtype.type(0.3) for name, info in stencil.parameter_info.items()}
+    origins = {name: (HALO,) * values[name].ndim for name in values}
+    stencil(**values, **scalars, origin=origins, domain=DOMAIN)
+    return values
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("schedule", SHAPES)
+@pytest.mark.parametrize("definition", [hdiff, fvt, edges, stages, regions, columns], ids=lambda one: one.__name__)
+def test_blocks_of_any_shape(definition: Any, schedule: str | None) -> None:
+    expected, found = outcome(definition, "cpu_ifirst"), outcome(definition, "gpu", schedule)
+    for name, values in expected.items():
+        np.testing.assert_array_equal(found[name], values, err_msg=name, strict=True)
+
+
+def test_what_cannot_be_chosen_is_refused() -> None:
+    with pytest.raises(errors.ArgumentValueError, match="what can be chosen there: vector, tile"):
+        gtscript.stencil("gpu", hdiff, dtypes={"real": np.float64}, schedule="stores=streamed")
+
+
+def test_stages_share_memory_where_computing_again_takes_longer() -> None:
+    ptx = {
+        name: gtscript.stencil("cpu_ifirst", CASES[name].steps[0][0], dtypes={"real": np.float64})
+        ._compiled_for("nvptx64-nvidia-cuda", "sm_80")
+        .decode()
+        for name in ("hdiff", "fvt", "vadv")
+    }
+    assert {name for name, text in ptx.items() if ".shared" in text} == {"fvt"}
+    assert {name for name, text in ptx.items() if "bar.sync" in text} == {"fvt"}
