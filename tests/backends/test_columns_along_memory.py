@@ -103,3 +103,28 @@ def test_groups_of_levels_and_what_is_left_of_them(backend, dtype, columns, leve
     solve(rate, level, flux, origin=(0, 0, 0), domain=(3, columns, levels))
     np.testing.assert_array_equal(flux, down)
     np.testing.assert_array_equal(level, up)
+
+
+def differences(a: Field["real"], b: Field["real"], c: Field["real"], total: Field["real"]):
+    with computation(FORWARD):
+        with interval(0, 1):
+            c = c + a
+        with interval(1, None):
+            c = c + a - a[0, 0, -1]
+    with computation(BACKWARD):
+        with interval(1, None):
+            total = b - b[0, 0, -1]
+        with interval(0, 1):
+            total = b
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("columns", [5, 33, 64])
+@pytest.mark.parametrize("levels", [2, 8, 17, 23, 71])
+def test_sweeps_that_need_few_levels_at_a_time(backend, levels, columns, dtype):
+    rng = np.random.default_rng(3)
+    a, b, c, total = rng.integers(0, 1000, (4, 3, columns, levels)).astype(dtype)
+    expected = c + np.diff(a, axis=2, prepend=0), np.diff(b, axis=2, prepend=0)
+    gtscript.stencil(backend, differences, dtypes={"real": dtype})(a, b, c, total)
+    np.testing.assert_array_equal(c, expected[0])
+    np.testing.assert_array_equal(total, expected[1])
