@@ -22,7 +22,7 @@ pub(super) enum Loops<'a> {
 const AHEAD: usize = 2;
 
 /// The same where rows run along K, and are so short that the processor does not see that they follow each other.
-const SHORT_AHEAD: usize = 4;
+const SHORT_AHEAD: usize = 8;
 
 /// Levels ahead where a sweep visits some points of each: the processor does not see that they follow each other either.
 const LEVELS_AHEAD: usize = 4;
