@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from fieldstone import gtscript
-from fieldstone.gtscript import BACKWARD, FORWARD, PARALLEL, Field, computation, interval
+from fieldstone.gtscript import BACKWARD, FORWARD, PARALLEL, Field, K, computation, interval
 
 PAGE = mmap.PAGESIZE
 DOMAINS = [(1, 1, 3), (7, 5, 3), (8, 8, 8), (9, 3, 17), (17, 33, 16), (33, 9, 31), (64, 5, 7)]
@@ -64,7 +64,23 @@ def solve(inp: Field["real"], coefficient: Field["real"], out: Field["real"]):
             out = right + upper * out[0, 0, 1]
 
 
-HALOS = {copy: 0, diffusion: 2, chain: 4, solve: 1}
+def weighted(inp: Field["real"], coefficient: Field[K, "real"], out: Field["real"]):
+    with computation(PARALLEL):
+        with interval(0, 1):
+            out = coefficient * inp
+        with interval(1, -1):
+            out = coefficient * inp + coefficient[1] * inp[0, 0, 1] - coefficient[-1] * inp[0, 0, -1]
+        with interval(-1, None):
+            out = inp / coefficient
+
+
+def weighted_diffusion(inp: Field["real"], coefficient: Field[K, "real"], out: Field["real"]):
+    with computation(PARALLEL), interval(...):
+        once = smoothed(inp) * coefficient
+        out = smoothed(once) + coefficient
+
+
+HALOS = {copy: 0, diffusion: 2, chain: 4, solve: 1, weighted: 0, weighted_diffusion: 2}
 
 
 def between_pages(shape: tuple[int, ...], dtype: type, order: str, at_end: bool) -> Any:
@@ -92,11 +108,13 @@ def compare(backend: str, dtype: type) -> None:
         stencils = [gtscript.stencil(backend, definition, dtypes={"real": dtype}, threads=n) for n in (1, 3)]
         for domain in DOMAINS:
             shape = (domain[0] + 2 * halo, domain[1] + 2 * halo, domain[2])
-            where: dict[str, Any] = {"origin": (halo, halo, 0), "domain": domain}
+            origin = {name: (halo, halo, 0)[-len(info.axes) :] for name, info in reference.field_info.items()}
+            where: dict[str, Any] = {"origin": origin, "domain": domain}
             for at_end in (False, True):
-                arrays = [between_pages(shape, dtype, order, at_end) for _ in range(3)]
+                fields = [len(info.axes) for info in reference.field_info.values()]
+                arrays = [between_pages(shape[-axes:], dtype, order, at_end) for axes in fields]
                 for array in arrays:
-                    array[...] = random.random(shape)
+                    array[...] = random.random(array.shape)
                 expected = [array.copy() for array in arrays]
                 reference(*expected, **where)
                 for stencil in stencils:

@@ -85,6 +85,25 @@ def test_every_level_has_its_own_statements(backend, levels, dtype):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("levels", [5, 16, 64, 80])
+@pytest.mark.parametrize("first", [(0, 0), (3, 3), (7, 7), (2, 5)])
+def test_arrays_begin_anywhere_in_a_cache_line(backend, first, levels, dtype):
+    """Vectors of levels are aligned where columns lie whole lines apart, if all arrays begin alike."""
+    shape = (20, 30, levels)
+    size, lanes = int(np.prod(shape)), 64 // np.dtype(dtype).itemsize
+    inp, out = (np.zeros(size + 2 * lanes, dtype) for _ in range(2))
+    inp, out = (
+        block[-block.ctypes.data % 64 // block.itemsize + begin :][:size].reshape(shape)
+        for block, begin in zip((inp, out), first, strict=True)
+    )
+    inp[...] = data(shape, dtype)
+    gtscript.stencil(backend, chain, dtypes={"real": dtype})(inp, out, origin=(4, 4, 0), domain=(12, 22, levels))
+    np.testing.assert_array_equal(out[4:-4, 4:-4], smooth(smooth(smooth(smooth(inp)))))
+    out[4:-4, 4:-4] = 0
+    assert not out.any()
+
+
 def test_explain_says_so():
     stencil = gtscript.stencil("cpu_kfirst", chain, dtypes={"real": np.float64})
     (nest,) = stencil.explain(domain=(128, 128, 200)).nests
