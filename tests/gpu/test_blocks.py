@@ -11,6 +11,7 @@ from benches.cases import CASES
 from benches.cases.edges import edges
 from benches.cases.fvt import fvt
 from benches.cases.hdiff import hdiff
+from benches.cases.lap7 import lap7
 from fieldstone import errors, gtscript
 from tests.gpu.constructs import columns, regions, stages
 
@@ -46,7 +47,7 @@ def outcome(definition: Any, backend: str, schedule: str | None = None) -> dict[
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("schedule", SHAPES)
-@pytest.mark.parametrize("definition", [hdiff, fvt, edges, stages, regions, columns], ids=lambda one: one.__name__)
+@pytest.mark.parametrize("definition", [hdiff, lap7, fvt, edges, stages, regions, columns], ids=lambda one: one.__name__)
 def test_blocks_of_any_shape(definition: Any, schedule: str | None) -> None:
     expected, found = outcome(definition, "cpu_ifirst"), outcome(definition, "gpu", schedule)
     for name, values in expected.items():

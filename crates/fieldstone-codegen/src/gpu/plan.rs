@@ -1,8 +1,10 @@
 //! How arrays of one layout are computed with by blocks of threads, up to LLVM IR.
 
-use fieldstone_stencil::ir::Order;
+use fieldstone_stencil::ir::{Order, Target as Written};
 use fieldstone_stencil::program::Program;
-use fieldstone_stencil::schedule::{self, Nest, Schedule};
+use fieldstone_stencil::schedule::{self, Nest, RowNest, Schedule};
+use fieldstone_stencil::visit::Accesses;
+use fieldstone_stencil::{Axis, Offset};
 
 use super::shape::Shape;
 use super::{place, recomputation};
@@ -108,6 +110,20 @@ impl Plan {
     }
 }
 
+/// Whether a nest, of one stage and with threads side by side along I or J, reads at other levels what it does not write.
+fn is_read_by_next_level(nest: &RowNest) -> bool {
+    let [stage] = nest.stages.as_slice() else {
+        return false;
+    };
+    let accesses: Vec<Accesses> = stage.statements.iter().map(Accesses::of).collect();
+    let reads = || accesses.iter().flat_map(|accesses| &accesses.reads);
+    let again = |(target, offset): &(Written, Offset)| {
+        let above = Offset([offset.0[0], offset.0[1], offset.0[2] + 1]);
+        reads().any(|other| *other == (*target, above))
+    };
+    nest.roles.lanes != Axis::K && reads().any(again)
+}
+
 /// The nests of a nest that are kernels.
 fn kernels(nest: &Nest) -> Box<dyn Iterator<Item = blocks::Nest<'_>> + '_> {
     match nest {
@@ -132,7 +148,10 @@ fn nest_shapes(
         blocks::Nest::Rows(nest) => Shape::SIDES.into_iter().find_map(|side| {
             let mut shape = Shape::of_rows(nest.roles.lanes, side, choices);
             place::in_shared(&program.stencil, schedule, nest, &mut shape);
-            (shape.shared_bytes <= place::MOST_SHARED).then_some(shape)
+            let fits = shape.shared_bytes <= place::MOST_SHARED;
+            let climbs = choices.tile(Axis::K).is_none() && is_read_by_next_level(nest);
+            let shape = if climbs { shape.climbing() } else { shape };
+            fits.then_some(shape)
         }),
     });
     shapes.collect()

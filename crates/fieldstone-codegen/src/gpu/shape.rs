@@ -10,6 +10,9 @@ use crate::choices::Choices;
 /// Points of a tile along the lanes: the threads that an accelerator runs in step.
 const LANES: usize = 32;
 
+/// Levels of a point that a thread computes where the next one reads what one has read. More save little.
+const CLIMB: usize = 4;
+
 /// Threads of a block, at most: that many have 64 registers each.
 const MOST_THREADS: usize = 1024;
 
@@ -28,6 +31,8 @@ pub struct Shape {
     pub threads: usize,
     /// Points of its tile along I, J, K; none along K where each thread computes a whole column.
     pub tile: [usize; 3],
+    /// Levels of its tile that each thread computes, one behind the other.
+    pub climb: usize,
     /// Temporaries in shared memory.
     pub shared: BTreeMap<TempId, Shared>,
     /// Bytes of shared memory.
@@ -78,9 +83,17 @@ impl Shape {
             lanes,
             threads: points.next_power_of_two().clamp(LANES, MOST_THREADS),
             tile,
+            climb: 1,
             shared: BTreeMap::new(),
             shared_bytes: 0,
         }
+    }
+
+    /// The same, with threads that compute several levels.
+    pub fn climbing(mut self) -> Shape {
+        self.climb = CLIMB;
+        self.tile[2] = CLIMB;
+        self
     }
 
     /// Blocks along I, J, K that compute so many points.

@@ -12,6 +12,7 @@ use super::memory::{block_address, lane_mask, load_constant, load_scalar};
 use super::types::Lanes;
 
 /// A row: its indices along the axes it does not run along, and the tile it belongs to.
+#[derive(Clone)]
 pub(super) struct Row {
     /// The axis it runs along.
     pub vector: Axis,

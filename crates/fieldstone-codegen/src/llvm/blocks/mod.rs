@@ -6,11 +6,12 @@
 //! |---|---|
 //! | `machine` | numbers of blocks and threads, phases and barriers |
 //! | `point` | addresses of what a point reads and writes |
-//! | `tile` | nests of rows: tiles, their stages in phases |
+//! | `tile`, `climb` | nests of rows: tiles, their stages in phases, some levels of a point |
 //! | `column` | nests of columns: one thread for each |
 //! | `window` | levels of a column in registers |
 //! | `function` | what a host has in a library, and an accelerator has not |
 
+mod climb;
 mod column;
 mod function;
 mod machine;

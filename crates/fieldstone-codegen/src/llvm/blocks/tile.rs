@@ -4,14 +4,14 @@ use fieldstone_stencil::schedule::{RowNest, Stage};
 use fieldstone_stencil::{Axis, Interval};
 
 use super::Block;
-use super::machine::ONE;
+use super::climb::Climb;
 use crate::gpu::phases;
 use crate::llvm::builder::Builder;
 use crate::llvm::entry::{Context, Entry};
 use crate::llvm::place::Row;
 use crate::llvm::range::clip_levels;
 use crate::llvm::range::in_area;
-use crate::llvm::row::{self, Body};
+use crate::llvm::row::Known;
 use crate::llvm::rows::bounds;
 
 /// A tile of the domain.
@@ -19,6 +19,8 @@ struct Tile {
     /// First point along I, J, K, and one past the last.
     begin: [String; 3],
     end: [String; 3],
+    /// The levels that tiles partition: those of all stages, or all there are.
+    interval: Interval,
 }
 
 /// The tile of a block.
@@ -52,6 +54,9 @@ fn phase(
     let shape = block.shape;
     let around = stages[0].extent.beyond(nest.extent);
     let points = |axis: Axis| {
+        if axis == Axis::K && shape.climb > 1 {
+            return 1;
+        }
         let (before, after) = around.along(axis);
         (shape.tile[axis.index()] as i32 + before + after) as usize
     };
@@ -80,7 +85,8 @@ fn phase(
             let (before, after) = around.along(axis);
             let first = b.sub(&tile.begin[axis.index()], before);
             let index = b.add(&first, number);
-            if shape.tile[axis.index()] > 1 {
+            let has_less = axis == Axis::K && tile.interval != Interval::FULL;
+            if shape.tile[axis.index()] > 1 || has_less {
                 let end = b.add(&tile.end[axis.index()], after);
                 inside.push(b.value(format_args!("icmp slt i64 {index}, {end}")));
             }
@@ -88,7 +94,7 @@ fn phase(
         }
         let compute = |b: &mut Builder| {
             for stage in stages {
-                self::stage(context, entry, b, stage, &row);
+                self::stage(context, entry, b, (stage, shape.climb), &row, tile);
             }
         };
         match all_of(b, inside) {
@@ -99,7 +105,14 @@ fn phase(
 }
 
 /// A stage at a point.
-fn stage(context: &Context<'_>, entry: &Entry, b: &mut Builder, stage: &Stage, row: &Row) {
+fn stage(
+    context: &Context<'_>,
+    entry: &Entry,
+    b: &mut Builder,
+    (stage, climb): (&Stage, usize),
+    row: &Row,
+    tile: &Tile,
+) {
     let mut tests = Vec::new();
     for axis in [Axis::I, Axis::J] {
         for area in [bounds(stage, axis), stage.area] {
@@ -107,19 +120,34 @@ fn stage(context: &Context<'_>, entry: &Entry, b: &mut Builder, stage: &Stage, r
         }
     }
     let level = row.index[2].clone();
-    if stage.interval != Interval::FULL {
+    if stage.interval != tile.interval {
         let levels = clip_levels(entry, b, stage.interval, entry.levels.clone());
         tests.push(b.value(format_args!("icmp sge i64 {level}, {}", levels.0)));
         tests.push(b.value(format_args!("icmp slt i64 {level}, {}", levels.1)));
     }
     let compute = |b: &mut Builder| {
-        let preheader = row::preheader(context, entry, b, stage, row, false);
-        let first = &row.index[row.vector.index()];
-        Body::new((context, entry, b), ONE, (row, &preheader), first, None).stage(stage);
+        let end = &tile.end[2];
+        let stage = Climb {
+            context,
+            entry,
+            stage,
+            end,
+        };
+        stage.from(b, row.clone(), climb, Known::new());
     };
     match all_of(b, tests) {
         Some(inside) => b.when(&inside, compute),
         None => compute(b),
+    }
+}
+
+/// The levels of all stages of a nest, if they have the same.
+fn common_interval(nest: &RowNest) -> Interval {
+    let mut intervals = nest.stages.iter().map(|stage| stage.interval);
+    let first = intervals.next().unwrap_or(Interval::FULL);
+    match intervals.all(|interval| interval == first) {
+        true => first,
+        false => Interval::FULL,
     }
 }
 
@@ -140,12 +168,13 @@ impl Tile {
         let mut tile = Tile {
             begin: Default::default(),
             end: Default::default(),
+            interval: common_interval(nest),
         };
         for axis in Axis::ALL {
             let n = axis.index();
             let (before, after) = nest.extent.along(axis);
             let (first, last) = match axis {
-                Axis::K => entry.levels.clone(),
+                Axis::K => clip_levels(entry, b, tile.interval, entry.levels.clone()),
                 _ => (String::from("0"), entry.domain[n].clone()),
             };
             let points = block.shape.tile[n];
