@@ -47,7 +47,9 @@ def outcome(definition: Any, backend: str, schedule: str | None = None) -> dict[
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("schedule", SHAPES)
-@pytest.mark.parametrize("definition", [hdiff, lap7, fvt, edges, stages, regions, columns], ids=lambda one: one.__name__)
+@pytest.mark.parametrize(
+    "definition", [hdiff, lap7, fvt, edges, stages, regions, columns], ids=lambda one: one.__name__
+)
 def test_blocks_of_any_shape(definition: Any, schedule: str | None) -> None:
     expected, found = outcome(definition, "cpu_ifirst"), outcome(definition, "gpu", schedule)
     for name, values in expected.items():
