@@ -263,41 +263,23 @@ impl Scratch {
                 Placement::Column { nest, window } if nest == index => Some((id, dtype, window)),
                 _ => None,
             });
-        let columns: Vec<(TempId, DType, Option<usize>)> = columns.collect();
+        let columns: Vec<Column> = columns.collect();
         if columns.is_empty() && transposed.is_empty() {
             return Scratch {
                 vector: chosen,
                 ..Scratch::default()
             };
         }
-        let column = |levels: usize| {
-            let whole = columns
-                .iter()
-                .map(|(_, dtype, window)| dtype.size() * window.unwrap_or(levels));
-            let arrays = transposed.iter().map(|array| array.dtype.size() * levels);
-            whole.sum::<usize>() + arrays.sum::<usize>()
+        let wide = match chosen {
+            Some(vector) => vector.min(MOST_COLUMNS),
+            None => wide_columns(&columns, &transposed),
         };
-        let fits = |vector: &usize| {
-            let usually = *vector <= LINE || vector * column(TYPICAL_LEVELS) <= COLUMN_BUDGET;
-            usually && vector * column(DEEP_LEVELS) <= SHARE
-        };
-        let model = || COLUMNS.iter().copied().find(fits);
-        let model = || model().unwrap_or(FEWEST_COLUMNS);
-        let wide = chosen.map_or_else(model, |vector| vector.min(MOST_COLUMNS));
         let square = square(&transposed, vector_bytes);
-        let kept = |(_, dtype, window): &(TempId, DType, Option<usize>)| {
-            dtype.size() * window.unwrap_or(NARROW_LEVELS)
-        };
-        let moved = |array: &Transposed| {
-            array.dtype.size() * array.window(nest, square).unwrap_or(NARROW_LEVELS)
-        };
-        let column =
-            columns.iter().map(kept).sum::<usize>() + transposed.iter().map(moved).sum::<usize>();
-        let fits = |vectors: &usize| vectors * square * column <= NARROW_BUDGET;
-        let vectors = || NARROW.iter().copied().find(fits).unwrap_or(1);
         let narrow = match choices.tile(nest.vector) {
             Some(columns) => columns.next_multiple_of(square),
-            None if is_slim(stencil, schedule, nest, &transposed) => vectors() * square,
+            None if is_slim(stencil, schedule, nest, &transposed) => {
+                square * narrow_vectors(&columns, &transposed, nest, square)
+            }
             None => MOST_COLUMNS,
         };
         let slim = narrow <= MOST_NARROW * square && !transposed.is_empty();
@@ -385,6 +367,44 @@ impl Scratch {
         let levels = levels + self.levels_around.0 + self.levels_around.1 + behind.0;
         self.bytes + self.level_bytes * levels + behind.1
     }
+}
+
+/// A temporary of a block of columns: its type, and how many levels are kept; all where `None`.
+type Column = (TempId, DType, Option<usize>);
+
+/// Columns of a block of which each level is visited row by row.
+fn wide_columns(columns: &[Column], transposed: &[Transposed]) -> usize {
+    let column = |levels: usize| {
+        let whole = columns
+            .iter()
+            .map(|(_, dtype, window)| dtype.size() * window.unwrap_or(levels));
+        let arrays = transposed.iter().map(|array| array.dtype.size() * levels);
+        whole.sum::<usize>() + arrays.sum::<usize>()
+    };
+    let fits = |vector: &usize| {
+        let usually = *vector <= LINE || vector * column(TYPICAL_LEVELS) <= COLUMN_BUDGET;
+        usually && vector * column(DEEP_LEVELS) <= SHARE
+    };
+    let found = COLUMNS.iter().copied().find(fits);
+    found.unwrap_or(FEWEST_COLUMNS)
+}
+
+/// Vectors of columns of a block whose levels are transposed some at a time.
+fn narrow_vectors(
+    columns: &[Column],
+    transposed: &[Transposed],
+    nest: &ColumnNest,
+    square: usize,
+) -> usize {
+    let kept = columns
+        .iter()
+        .map(|(_, dtype, window)| dtype.size() * window.unwrap_or(NARROW_LEVELS));
+    let moved = transposed
+        .iter()
+        .map(|array| array.dtype.size() * array.window(nest, square).unwrap_or(NARROW_LEVELS));
+    let column = kept.sum::<usize>() + moved.sum::<usize>();
+    let fits = |vectors: &usize| vectors * square * column <= NARROW_BUDGET;
+    NARROW.iter().copied().find(fits).unwrap_or(1)
 }
 
 /// Columns and levels that are transposed at a time: elements of the widest array in a register, and few enough for all registers.
