@@ -75,3 +75,13 @@ def test_a_sum_of_products_is_rounded_twice() -> None:
     assert "mul.rn.f32" in ptx
     assert "add.rn.f32" in ptx
     assert "fma" not in ptx
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_many_arguments(from_text: Callable[[str, str], Callable[..., Any]], tmp_path: Path) -> None:
+    names = [f"a{number}" for number in range(100)]
+    parameters = ", ".join(f"{name}: Field[float]" for name in [*names, "out"])
+    body = f"    with computation(PARALLEL), interval(...):\n        out = {' + '.join(names)}\n"
+    text = f"def total({parameters}):\n{body}"
+    stencil = gtscript.stencil("cpu_ifirst", from_text(text, "total"))
+    assert all(assembled(compiled(stencil, processor), processor, tmp_path) for processor in PROCESSORS)

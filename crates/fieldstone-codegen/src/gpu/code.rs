@@ -62,7 +62,7 @@ impl Gpu {
         );
         let assemble = || {
             let make = || {
-                let ptx = compilation.jit.compile_for(target, text)?;
+                let ptx = compilation.jit.compile_for(&plan.module.target, text)?;
                 Ok((ptx.clone(), ptx))
             };
             let keep = |ptx: &[u8]| Some(ptx.to_vec());

@@ -171,7 +171,7 @@ impl Gpu {
         let (jit, text) = (&self.compilation.jit, &plan.module.text);
         match target.is_nvidia() {
             true => {
-                let ptx = jit.compile_for(target, text)?;
+                let ptx = jit.compile_for(&plan.module.target, text)?;
                 Ok(String::from_utf8_lossy(&ptx).into_owned())
             }
             false => Ok(jit.assembly(text)?),

@@ -99,7 +99,7 @@ impl Stencil {
             let fields = program.stencil.fields.iter();
             let layout = Layout(fields.map(|field| field.axes.iter().next()).collect());
             let plan = deep(|| Plan::new(&program, &layout, &target, &Choices::default()));
-            jit.compile_for(&target, &plan.module.text)
+            jit.compile_for(&plan.module.target, &plan.module.text)
         });
         let code = compiled.map_err(|error| run_error(py, &error.into()))?;
         Ok(PyBytes::new(py, &code))

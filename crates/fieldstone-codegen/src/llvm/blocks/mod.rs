@@ -23,7 +23,7 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fmt::Write;
 
-use fieldstone_stencil::ir::Target;
+use fieldstone_stencil::ir::Target as Written;
 use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::{ColumnNest, RowNest, Schedule};
 use fieldstone_stencil::visit::Accesses;
@@ -33,7 +33,7 @@ use super::abi::Words;
 use super::builder::{Builder, Needs};
 use super::entry::{Context, entry};
 use super::kernel::Loops;
-use super::{Failure, Layout};
+use super::{Failure, Layout, Target};
 use crate::gpu::Shape;
 use crate::tile::Scratch;
 use column::Windows;
@@ -44,10 +44,24 @@ use machine::Machine;
 pub struct Module {
     /// LLVM IR.
     pub text: String,
+    /// What it is compiled for.
+    pub target: Target,
     /// One for each nest, several for a nest that runs level by level.
     pub kernels: Vec<Kernel>,
     /// Where the call may fail; kernels number these places from one.
     pub failures: Vec<Failure>,
+}
+
+/// Bytes of words that a kernel of every version of PTX may be called with.
+const MOST_BYTES: usize = 4096;
+
+/// A target that takes as many words as kernels have: longer parameters need a later version of PTX, and a driver that knows it.
+fn taking(target: &Target, words: usize) -> Target {
+    let mut target = target.clone();
+    if target.is_nvidia() && words * 8 > MOST_BYTES {
+        target.features.push_str("+ptx81");
+    }
+    target
 }
 
 /// A function of a module.
@@ -77,18 +91,18 @@ pub(super) struct Block<'a> {
     /// Pointer to the shared memory.
     shared: &'a str,
     /// What no kernel of the module writes, not even in the place of another argument.
-    constants: &'a HashSet<Target>,
+    constants: &'a HashSet<Written>,
 }
 
 impl Block<'_> {
     /// Whether nothing changes a target while a kernel runs.
-    pub(super) fn is_constant(&self, target: Target) -> bool {
+    pub(super) fn is_constant(&self, target: Written) -> bool {
         self.constants.contains(&target)
     }
 }
 
 /// Fields that are never written, and read around a point: their memory is never that of a field that is written.
-fn constants(program: &Program) -> HashSet<Target> {
+fn constants(program: &Program) -> HashSet<Written> {
     let (mut around, mut written) = (HashSet::new(), HashSet::new());
     let sections = program.stencil.computations.iter();
     let sections = sections.flat_map(|computation| &computation.sections);
@@ -98,7 +112,7 @@ fn constants(program: &Program) -> HashSet<Target> {
         around.extend(others.map(|(target, _)| *target));
         written.extend(accesses.written());
     }
-    let is_field = |target: &Target| matches!(target, Target::Field(_));
+    let is_field = |target: &Written| matches!(target, Written::Field(_));
     around.retain(|target| is_field(target) && !written.contains(target));
     around
 }
@@ -124,11 +138,12 @@ pub fn emit<'a>(
     program: &Program,
     schedule: &Schedule,
     layout: &Layout,
-    target: &super::Target,
+    target: &Target,
     nests: impl IntoIterator<Item = (Nest<'a>, Shape)>,
 ) -> Module {
     let mut module = Module {
         text: String::new(),
+        target: taking(target, Words::new(&program.stencil, schedule).len()),
         kernels: Vec::new(),
         failures: Vec::new(),
     };
