@@ -18,8 +18,9 @@ use super::builder::Builder;
 use super::entry::{Context, Entry};
 use super::memory::prefetch;
 use super::place::{self, Row, Spacing};
+use super::preheader::{Preheader, across};
 use super::range::{clip_area, clip_levels, in_area, tile_range};
-use super::row::{self, Preheader};
+use super::row;
 use super::transposition::{Plane, Squares, Way};
 
 pub(super) fn columns(
@@ -74,7 +75,7 @@ fn leading(stage: &Stage, order: Order, vector: Axis) -> Vec<(Target, Offset)> {
     for accesses in stage.statements.iter().map(Accesses::of) {
         let written = accesses.written().map(|target| (target, Offset::ZERO));
         for (target, offset) in accesses.reads.iter().copied().chain(written) {
-            let row = row::across(offset, vector);
+            let row = across(offset, vector);
             let towards = |offset: Offset| match order {
                 Order::Backward => -offset.0[2],
                 Order::Forward | Order::Parallel => offset.0[2],

@@ -4,10 +4,10 @@ use fieldstone_stencil::elements::constant;
 use fieldstone_stencil::ir::{DataDimension, Expr, Subscript, Target};
 use fieldstone_stencil::{DType, Offset, Span};
 
+use super::body::Body;
 use super::level::{Place, is_uniform};
 use super::memory::splat;
 use super::place::{self, Spacing};
-use super::row::Body;
 use super::types::Lanes;
 use super::{Failure, Wrong};
 

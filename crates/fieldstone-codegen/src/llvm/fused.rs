@@ -39,9 +39,10 @@ use self::room::OfTile;
 use super::builder::Builder;
 use super::entry::{Context, Entry};
 use super::place::{self, Panel, Row, Spacing};
+use super::preheader::{Preheader, preheader};
 use super::region::{regions, vectors_without};
-use super::row::{self, Preheader};
 use super::types::Lanes;
+use super::width;
 
 /// Vectors along a row within which neighbours are taken from registers.
 const REACH: i64 = 2;
@@ -146,13 +147,13 @@ pub(super) fn row(
     rows: &Rows,
     shared: &HashSet<Target>,
 ) {
-    let widest = |computed: &Computed<'_>| row::widest(&context.program.stencil, computed.stage);
+    let widest = |computed: &Computed<'_>| width::widest(&context.program.stencil, computed.stage);
     let widest = stages.iter().map(widest).max().unwrap_or(1);
     let width = (context.target.vector_bytes() / widest).min(MOST_LANES);
     let panel = stages[0].row.panel.as_ref();
     let preheaders = stages
         .iter()
-        .map(|computed| row::preheader(context, entry, b, computed.stage, &computed.row, false));
+        .map(|computed| preheader(context, entry, b, computed.stage, &computed.row, false));
     let mut fused = Fused {
         context,
         entry,

@@ -6,9 +6,9 @@ use fieldstone_stencil::ir::{Expr, ExprKind, LevelIndex, Stmt, Subscript, Target
 use fieldstone_stencil::visit::accesses;
 use fieldstone_stencil::{Axis, DType, Offset, Span};
 
+use super::body::Body;
 use super::memory::{lane_indices, load_scalar, splat};
 use super::place::{self, Spacing};
-use super::row::Body;
 use super::types::{self, Lanes};
 use super::{Failure, Wrong};
 

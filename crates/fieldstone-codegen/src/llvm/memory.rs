@@ -3,10 +3,10 @@
 use fieldstone_stencil::ir::Target;
 use fieldstone_stencil::{Axis, DType};
 
+use super::body::Body;
 use super::builder::Builder;
 use super::entry::Entry;
 use super::place::RowPointer;
-use super::row::Body;
 use super::types::{self, Lanes};
 
 pub(super) fn load_scalar(b: &mut Builder, dtype: DType, pointer: &str) -> String {

@@ -11,6 +11,9 @@
 //! | `transposition` | functions that transpose columns of an array in registers |
 //! | `place` | addresses of what a row reads and writes |
 //! | `row` | the vector loop of one stage over one row |
+//! | `width` | how many points of a row a stage computes at once |
+//! | `preheader` | what a stage accesses in a row, and what of it is computed once for the row |
+//! | `body` | the statements of a stage on one vector of points |
 //! | `fused` | the vector loop of several stages over one row, also one whose points are vectors of levels |
 //! | `region` | regions among the statements of such stages |
 //! | `level` | accesses at levels that are computed |
@@ -23,6 +26,7 @@
 pub mod abi;
 mod arithmetic;
 pub mod blocks;
+mod body;
 mod builder;
 mod columns;
 mod element;
@@ -33,6 +37,7 @@ mod kernel;
 mod level;
 mod memory;
 mod place;
+mod preheader;
 mod range;
 mod region;
 mod remainder;
@@ -40,6 +45,7 @@ mod row;
 mod rows;
 mod transposition;
 mod types;
+mod width;
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -50,7 +56,7 @@ use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::{Nest, Placement, RowNest, Schedule};
 use fieldstone_stencil::{Axis, Span};
 
-pub use row::widest;
+pub use width::widest;
 
 use crate::array::array_contiguous_along;
 use crate::choices::{Choices, Stores};

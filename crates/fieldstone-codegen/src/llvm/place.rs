@@ -114,6 +114,11 @@ pub(super) fn dtype(context: &Context<'_>, target: Target) -> DType {
     }
 }
 
+/// Whether a target has one element at each point.
+pub(super) fn is_number(context: &Context<'_>, target: Target) -> bool {
+    context.program.stencil.data_dims(target).is_empty()
+}
+
 /// Whether a target has levels and no other axes.
 pub(super) fn has_levels_only(context: &Context<'_>, target: Target) -> bool {
     let axes = context.program.stencil.target_axes(target);

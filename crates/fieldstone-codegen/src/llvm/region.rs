@@ -9,11 +9,11 @@ use fieldstone_stencil::schedule::Stage;
 use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Area, Axis, Level, Offset};
 
+use super::body::Body;
 use super::builder::Builder;
 use super::entry::Entry;
 use super::place::{self, Row};
 use super::range::{bound, clip_area, in_area};
-use super::row::Body;
 
 /// Of a stage all of whose points are computed, those regions that are not.
 pub(super) fn regions(stage: &Stage) -> impl Iterator<Item = Area> {

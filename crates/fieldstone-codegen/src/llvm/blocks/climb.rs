@@ -6,10 +6,11 @@ use fieldstone_stencil::schedule::Stage;
 use fieldstone_stencil::{Axis, Offset};
 
 use super::machine::ONE;
+use crate::llvm::body::{Body, Known};
 use crate::llvm::builder::Builder;
 use crate::llvm::entry::{Context, Entry};
 use crate::llvm::place::Row;
-use crate::llvm::row::{self, Body, Known};
+use crate::llvm::preheader::preheader;
 
 /// A stage at levels of a point.
 pub(super) struct Climb<'a> {
@@ -23,7 +24,7 @@ pub(super) struct Climb<'a> {
 impl Climb<'_> {
     /// Computes the level of a row and some behind it, as long as there are any.
     pub fn from(&self, b: &mut Builder, row: Row, levels: usize, known: Known) {
-        let preheader = row::preheader(self.context, self.entry, b, self.stage, &row, false);
+        let preheader = preheader(self.context, self.entry, b, self.stage, &row, false);
         let first = &row.index[row.vector.index()];
         let from = (self.context, self.entry, &mut *b);
         let mut body = Body::new(from, ONE, (&row, &preheader), first, None);

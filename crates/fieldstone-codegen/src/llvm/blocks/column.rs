@@ -7,11 +7,12 @@ use super::Block;
 use super::machine::ONE;
 use super::tile::all_of;
 use super::window::{self, Window};
+use crate::llvm::body::{Body, Known};
 use crate::llvm::builder::Builder;
 use crate::llvm::entry::{Context, Entry};
 use crate::llvm::place::Row;
+use crate::llvm::preheader::{accessed, preheader};
 use crate::llvm::range::{clip_levels, in_area};
-use crate::llvm::row::{self, Body};
 
 /// The windows of a nest: of its temporaries, and by number of the sweep and of the section in it.
 pub(super) struct Windows {
@@ -200,11 +201,11 @@ impl Column<'_> {
         row: &Row,
     ) {
         let (context, entry) = (self.context, self.entry);
-        let preheader = row::preheader(context, entry, b, stage, row, false);
-        let used = row::accessed(stage);
+        let preheader = preheader(context, entry, b, stage, row, false);
+        let used = accessed(stage);
         let windows = windows.iter().chain(&self.windows.temporaries);
         let windows: Vec<&Window> = windows.filter(|window| window.is_in(&used)).collect();
-        let mut values = row::Known::new();
+        let mut values = Known::new();
         for window in &windows {
             window.tell(context, b, window::direction(order), &mut values);
         }

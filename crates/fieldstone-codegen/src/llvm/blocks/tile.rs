@@ -6,12 +6,12 @@ use fieldstone_stencil::{Axis, Interval};
 use super::Block;
 use super::climb::Climb;
 use crate::gpu::phases;
+use crate::llvm::body::Known;
 use crate::llvm::builder::Builder;
 use crate::llvm::entry::{Context, Entry};
 use crate::llvm::place::Row;
 use crate::llvm::range::clip_levels;
 use crate::llvm::range::in_area;
-use crate::llvm::row::Known;
 use crate::llvm::rows::bounds;
 
 /// A tile of the domain.

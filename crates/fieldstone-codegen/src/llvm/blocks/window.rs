@@ -11,10 +11,11 @@ use fieldstone_stencil::schedule::{ColumnNest, Placement, Stage, Sweep};
 use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Area, Axes, Axis, Interval, Offset};
 
+use crate::llvm::body::Known;
 use crate::llvm::builder::Builder;
 use crate::llvm::entry::{Context, Entry};
 use crate::llvm::place::{self, Row, Spacing};
-use crate::llvm::row::{Known, across};
+use crate::llvm::preheader::across;
 use crate::llvm::types;
 
 /// Bytes of the windows of a section beside those of temporaries, at most: a thread has few registers.

@@ -10,8 +10,8 @@ use fieldstone_stencil::{DType, Offset};
 use crate::tile::Place;
 
 use super::super::place;
-use super::super::row;
 use super::super::types::Lanes;
+use super::super::width;
 use super::ColumnBlock;
 
 /// A vector of a temporary that a level reads as the level before it has left it.
@@ -52,7 +52,7 @@ impl ColumnBlock<'_> {
         };
         let columns = self.context.scratch.vector.unwrap_or_default();
         // Found once, as that looks at all of a stage.
-        let whole = |stage| row::lanes(self.context, stage, columns);
+        let whole = |stage| width::lanes(self.context, stage, columns);
         let lanes = (stages.iter()).map(|stage| self.is_everywhere(stage).then(|| whole(stage)));
         let lanes: Vec<Option<Lanes>> = lanes.collect();
         let mut carried = Vec::new();

@@ -13,12 +13,14 @@ use fieldstone_stencil::{Area, Offset};
 
 use crate::transposed::Moment;
 
+use super::super::body::Known;
 use super::super::builder::Builder;
 use super::super::memory::{lane_indices, splat};
 use super::super::range::clip_levels;
-use super::super::row::{self, Known, Vectors};
+use super::super::row::{self, Vectors};
 use super::super::transposition::Way;
 use super::super::types::Lanes;
+use super::super::width;
 use super::ahead::{self, Columns};
 use super::carried::Carried;
 use super::{ColumnBlock, Move, level};
@@ -237,7 +239,7 @@ impl ColumnBlock<'_> {
         let columns = self.context.scratch.vector.unwrap_or_default();
         let lanes = stages
             .iter()
-            .map(|stage| row::lanes(self.context, stage, columns).width);
+            .map(|stage| width::lanes(self.context, stage, columns).width);
         let longest = lanes.max().unwrap_or(columns);
         let (first, end) = (&self.columns.0, b.add(&self.columns.0, columns));
         b.for_loop(first, &end, &longest.to_string(), |b, first| {
@@ -256,7 +258,7 @@ impl ColumnBlock<'_> {
         let columns = self.context.scratch.vector.unwrap_or_default();
         let row = self.row(level);
         for stage in stages {
-            let lanes = row::lanes(self.context, stage, columns);
+            let lanes = width::lanes(self.context, stage, columns);
             let others = part.known.iter_mut().filter(|(other, _)| **other != lanes);
             others.for_each(|(_, known)| forget(known, stage));
             let known = part.known.entry(lanes);

@@ -8,7 +8,7 @@ use super::{Aligned, Fused};
 use crate::llvm::builder::Builder;
 use crate::llvm::memory::block_address;
 use crate::llvm::place::Spacing;
-use crate::llvm::row::across;
+use crate::llvm::preheader::across;
 
 impl Fused<'_> {
     /// What vectors are aligned to: the first result, or else the first field that is read.

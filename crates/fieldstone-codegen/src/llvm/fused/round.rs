@@ -7,9 +7,9 @@ use fieldstone_stencil::ir::Target;
 use fieldstone_stencil::visit::accesses;
 
 use super::{Fused, Rounds, Source, Stream};
+use crate::llvm::body::{Blocks, Body, Regions, Streaming};
 use crate::llvm::builder::Builder;
 use crate::llvm::memory::{any_inside, lane_mask};
-use crate::llvm::row::{Blocks, Body, Regions, Streaming};
 use crate::llvm::types::Lanes;
 
 /// What a round has to look after.

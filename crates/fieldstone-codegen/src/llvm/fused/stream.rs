@@ -10,7 +10,7 @@ use fieldstone_stencil::visit::accesses;
 use super::{Fused, REACH, Source, Stream};
 use crate::llvm::builder::Builder;
 use crate::llvm::place::{self, Spacing};
-use crate::llvm::row::across;
+use crate::llvm::preheader::across;
 
 impl Fused<'_> {
     /// The stage of this loop that made a row before stage `reader` reads it.

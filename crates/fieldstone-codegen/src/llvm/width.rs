@@ -1,0 +1,53 @@
+//! How many points of a row a stage computes at once.
+
+use std::cell::Cell;
+
+use fieldstone_stencil::grid::Range;
+use fieldstone_stencil::ir::Stencil;
+use fieldstone_stencil::schedule::Stage;
+use fieldstone_stencil::{Axis, DType};
+
+use super::entry::Context;
+use super::preheader::visit;
+use super::types::Lanes;
+
+/// Lanes in which a stage is computed for so many points, which are a multiple of them.
+pub(super) fn lanes(context: &Context<'_>, stage: &Stage, points: usize) -> Lanes {
+    Lanes {
+        width: register_width(context, stage).min(points),
+    }
+}
+
+/// Lanes of the widest type of a stage that fill a register; one where it never has as many points.
+pub(super) fn width(context: &Context<'_>, stage: &Stage, vector: Axis) -> usize {
+    let lanes = register_width(context, stage);
+    match points(stage.area.along(vector)) {
+        Some(points) if points < lanes => 1,
+        _ => lanes,
+    }
+}
+
+/// Points of a range, at most, where the domain has no say in it.
+fn points(range: Range) -> Option<usize> {
+    let (start, end) = (range.start?, range.end?);
+    let points = (start.level == end.level).then_some(end.offset - start.offset)?;
+    usize::try_from(points).ok()
+}
+
+fn register_width(context: &Context<'_>, stage: &Stage) -> usize {
+    context.target.vector_bytes() / widest(&context.program.stencil, stage)
+}
+
+/// Bytes of the widest type that a stage computes with.
+pub fn widest(stencil: &Stencil, stage: &Stage) -> usize {
+    let size = Cell::new(1);
+    let note = |dtype: DType| size.set(size.get().max(dtype.size()));
+    for statement in &stage.statements {
+        visit(
+            statement,
+            &mut |expr| note(expr.dtype()),
+            &mut |target, _, _| note(stencil.target_dtype(target)),
+        );
+    }
+    size.get()
+}
