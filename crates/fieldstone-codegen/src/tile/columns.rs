@@ -1,0 +1,216 @@
+//! Blocks of columns.
+
+use std::collections::HashSet;
+
+use fieldstone_stencil::ir::{Stencil, Target, TempId};
+use fieldstone_stencil::schedule::{ColumnNest, Placement, Schedule};
+use fieldstone_stencil::visit::Accesses;
+use fieldstone_stencil::{Axis, DType};
+
+use super::{Block, LINE, Place, Scratch, temporaries, whole_lines};
+use crate::choices::Choices;
+use crate::transposed::Transposed;
+
+/// Columns of a block whose size was chosen, at most.
+const MOST_COLUMNS: usize = 4096;
+
+/// Scratch of a block of columns should stay within a quarter of a second-level cache of 1 MiB.
+const COLUMN_BUDGET: usize = 256 * 1024;
+
+/// Levels for which it does, and for which it stays within a half.
+const TYPICAL_LEVELS: usize = 96;
+const DEEP_LEVELS: usize = 200;
+
+/// Half of a second-level cache of 1 MiB, which leaves room for fields.
+const SHARE: usize = 512 * 1024;
+
+/// Columns of a block: as many as fit.
+const COLUMNS: &[usize] = &[256, 128, LINE, 32];
+
+/// Columns of a block where none of those fits.
+const FEWEST_COLUMNS: usize = 16;
+
+/// Vectors of columns of a block whose levels are transposed some at a time: as many as fit, so that one is computed while others
+/// wait.
+const NARROW: &[usize] = &[4, 2, 1];
+
+/// The same where their number was chosen, at most.
+const MOST_NARROW: usize = 4;
+
+/// Scratch of so many levels of them should stay within a first-level cache of 48 KiB.
+const NARROW_LEVELS: usize = 64;
+const NARROW_BUDGET: usize = 42 * 1024;
+
+/// Rows that lie a multiple of this many bytes apart compete for the same lines of a first-level cache.
+const ALIAS: usize = 2048;
+
+impl Scratch {
+    /// Of a nest of columns, with the arrays that are transposed for it to vectors of so many bytes.
+    pub(crate) fn of_columns(
+        stencil: &Stencil,
+        schedule: &Schedule,
+        (index, nest): (usize, &ColumnNest),
+        transposed: Vec<Transposed>,
+        choices: &Choices,
+        vector_bytes: usize,
+    ) -> Scratch {
+        let chosen = choices.tile(nest.vector).map(whole_lines);
+        let columns =
+            temporaries(stencil, schedule).filter_map(|(id, dtype, placement)| match placement {
+                Placement::Column { nest, window } if nest == index => Some((id, dtype, window)),
+                _ => None,
+            });
+        let columns: Vec<Column> = columns.collect();
+        if columns.is_empty() && transposed.is_empty() {
+            return Scratch {
+                vector: chosen,
+                ..Scratch::default()
+            };
+        }
+        let wide = match chosen {
+            Some(vector) => vector.min(MOST_COLUMNS),
+            None => wide_columns(&columns, &transposed),
+        };
+        let square = square(&transposed, vector_bytes);
+        let narrow = match choices.tile(nest.vector) {
+            Some(columns) => columns.next_multiple_of(square),
+            None if is_slim(stencil, schedule, nest, &transposed) => {
+                square * narrow_vectors(&columns, &transposed, nest, square)
+            }
+            None => MOST_COLUMNS,
+        };
+        let slim = narrow <= MOST_NARROW * square && !transposed.is_empty();
+        let mut scratch = Scratch {
+            vector: Some(if slim { narrow } else { wide }),
+            square,
+            slim,
+            ..Scratch::default()
+        };
+        for (id, dtype, window) in columns {
+            let place = match window {
+                None => Place::Column {
+                    offset: scratch.reserve(dtype, (0, 0)),
+                },
+                Some(levels) => {
+                    let row = scratch.vector.unwrap_or(LINE) * dtype.size();
+                    let offset = scratch.bytes;
+                    scratch.bytes += (row * levels).next_multiple_of(LINE);
+                    Place::Window {
+                        offset,
+                        row,
+                        levels,
+                    }
+                }
+            };
+            scratch.places.insert(id, place);
+        }
+        for array in transposed {
+            let offset = scratch.reserve(array.dtype, array.across);
+            let around = &mut scratch.levels_around;
+            around.0 = around.0.max(array.levels.0.max(0) as usize);
+            around.1 = around.1.max(array.levels.1.max(0) as usize);
+            let window = slim.then(|| array.window(nest, square)).flatten();
+            if window.is_some() {
+                // A whole square may begin before the ring.
+                around.0 = around.0.max(square);
+            }
+            scratch.transposed.push((array, Block { offset, window }));
+        }
+        scratch.level_bytes = scratch.level_bytes.next_multiple_of(LINE);
+        // Levels that lie an odd number of lines apart share the sets of a cache evenly.
+        let alias = if slim { 2 * LINE } else { ALIAS };
+        if scratch.level_bytes > 0 && scratch.level_bytes.is_multiple_of(alias) {
+            scratch.level_bytes += LINE;
+        }
+        scratch
+    }
+
+    /// Makes room in a level for a row of a tile and `across` points around it; returns where the tile's first point lies.
+    fn reserve(&mut self, dtype: DType, across: (i32, i32)) -> usize {
+        let size = dtype.size();
+        let before = (across.0.min(0).unsigned_abs() as usize * size).next_multiple_of(LINE);
+        let after = (across.1.max(0) as usize * size).next_multiple_of(LINE);
+        let row = self.vector.unwrap_or(LINE) * size;
+        // No vector of a row crosses a line that need not.
+        let offset = self.level_bytes.next_multiple_of(row.min(LINE)) + before;
+        self.level_bytes = offset + row + after;
+        offset
+    }
+}
+
+/// A temporary of a block of columns: its type, and how many levels are kept; all where `None`.
+type Column = (TempId, DType, Option<usize>);
+
+/// Columns of a block of which each level is visited row by row.
+fn wide_columns(columns: &[Column], transposed: &[Transposed]) -> usize {
+    let column = |levels: usize| {
+        let whole = columns
+            .iter()
+            .map(|(_, dtype, window)| dtype.size() * window.unwrap_or(levels));
+        let arrays = transposed.iter().map(|array| array.dtype.size() * levels);
+        whole.sum::<usize>() + arrays.sum::<usize>()
+    };
+    let fits = |vector: &usize| {
+        let usually = *vector <= LINE || vector * column(TYPICAL_LEVELS) <= COLUMN_BUDGET;
+        usually && vector * column(DEEP_LEVELS) <= SHARE
+    };
+    let found = COLUMNS.iter().copied().find(fits);
+    found.unwrap_or(FEWEST_COLUMNS)
+}
+
+/// Vectors of columns of a block whose levels are transposed some at a time.
+fn narrow_vectors(
+    columns: &[Column],
+    transposed: &[Transposed],
+    nest: &ColumnNest,
+    square: usize,
+) -> usize {
+    let kept = columns
+        .iter()
+        .map(|(_, dtype, window)| dtype.size() * window.unwrap_or(NARROW_LEVELS));
+    let moved = transposed
+        .iter()
+        .map(|array| array.dtype.size() * array.window(nest, square).unwrap_or(NARROW_LEVELS));
+    let column = kept.sum::<usize>() + moved.sum::<usize>();
+    let fits = |vectors: &usize| vectors * square * column <= NARROW_BUDGET;
+    NARROW.iter().copied().find(fits).unwrap_or(1)
+}
+
+/// Columns and levels that are transposed at a time: elements of the widest array in a register, and few enough for all registers.
+fn square(transposed: &[Transposed], vector_bytes: usize) -> usize {
+    let widest = transposed.iter().map(|array| array.dtype.size()).max();
+    (vector_bytes.max(32) / widest.unwrap_or(8)).min(16)
+}
+
+/// Whether most arrays of a nest are transposed. A block of few columns then stays in the first cache, while the others, of
+/// which it visits a few points of each level, are not worth more.
+fn is_slim(
+    stencil: &Stencil,
+    schedule: &Schedule,
+    nest: &ColumnNest,
+    transposed: &[Transposed],
+) -> bool {
+    let turned: HashSet<Target> = transposed.iter().map(|array| array.target).collect();
+    let mut others = HashSet::new();
+    for accesses in (nest.stages())
+        .flat_map(|stage| &stage.statements)
+        .map(Accesses::of)
+    {
+        let read = accesses.reads.iter().map(|(target, _)| *target);
+        let all = read.chain(accesses.written());
+        others.extend(all.filter(|target| {
+            let axes = stencil.target_axes(*target);
+            let is_array = match target {
+                Target::Field(_) => true,
+                Target::Temp(id) => {
+                    matches!(schedule.temporaries[id.0 as usize], Placement::Array { .. })
+                }
+            };
+            is_array
+                && axes.contains(nest.vector)
+                && axes.contains(Axis::K)
+                && !turned.contains(target)
+        }));
+    }
+    turned.len() > others.len()
+}

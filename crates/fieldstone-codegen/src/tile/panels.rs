@@ -1,0 +1,63 @@
+//! Rings of rows whose points are vectors of levels.
+
+use fieldstone_stencil::Axis;
+use fieldstone_stencil::ir::Stencil;
+use fieldstone_stencil::schedule::RowNest;
+
+use super::rings::{MOST_RINGS, Ring, rings_of};
+use super::{LINE, Scratch};
+use crate::choices::Choices;
+use crate::llvm::widest;
+
+/// Scratch of a tile of rows whose points are vectors should stay within half of a second-level cache of 1 MiB.
+const PANEL_BUDGET: usize = 512 * 1024;
+
+/// Points of such rows: as many as fit.
+const PANELS: &[usize] = &[128, 96, 64, 48, 32];
+
+/// Points of such rows where none of those fits.
+const SHORTEST_PANELS: usize = 16;
+
+/// Levels of a tile of such rows, at most.
+const PANEL_LEVELS: usize = 128;
+
+/// Lanes of a vector at most; masks are made in words of 64 bits.
+pub(crate) const MOST_LANES: usize = 32;
+
+impl Scratch {
+    /// Of a nest of rows whose points are vectors of levels.
+    pub(super) fn of_panels(
+        stencil: &Stencil,
+        rings: &[Ring],
+        nest: &RowNest,
+        choices: &Choices,
+        vector_bytes: usize,
+    ) -> Scratch {
+        let widest = nest.stages.iter().map(|stage| widest(stencil, stage)).max();
+        let widest = widest.unwrap_or(1);
+        let lanes = (vector_bytes / widest).clamp(1, MOST_LANES);
+        let line = lanes.max(LINE / widest);
+        let chosen = choices.tile(Axis::K);
+        let chosen = chosen.map(|levels| levels.min(PANEL_LEVELS).next_multiple_of(lanes));
+        let plan = |vector: usize, levels: usize| {
+            let blocks = levels.div_ceil(lanes);
+            rings_of(rings, nest, vector, blocks, lanes)
+        };
+        let fits = |vector: usize, levels: usize| plan(vector, levels).bytes <= PANEL_BUDGET;
+        let least = chosen.unwrap_or(line);
+        let most = (MOST_RINGS / plan(1, least).bytes.max(1)).max(1);
+        let vector = (choices.tile(nest.roles.vector)).map(|points| points.min(most));
+        let model = || (PANELS.iter().copied()).find(|points| fits(*points, least));
+        let vector = vector.or_else(model).unwrap_or(SHORTEST_PANELS);
+        let lines = (1..=PANEL_LEVELS / line).rev().map(|lines| lines * line);
+        let levels = chosen.or_else(|| lines.into_iter().find(|levels| fits(vector, *levels)));
+        let levels = levels.unwrap_or(line);
+        Scratch {
+            lanes: Some(lanes),
+            line: chosen.is_none().then_some(line),
+            slide: choices.tile(nest.roles.slide),
+            block: Some(levels),
+            ..plan(vector, levels)
+        }
+    }
+}

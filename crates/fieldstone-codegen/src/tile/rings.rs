@@ -1,0 +1,153 @@
+//! Rings of rows.
+
+use fieldstone_stencil::ir::{Stencil, TempId};
+use fieldstone_stencil::schedule::{self, Placement, RowNest, Schedule};
+use fieldstone_stencil::visit::Accesses;
+use fieldstone_stencil::{Axis, DType, Extent};
+
+use super::{LINE, Place, Scratch, temporaries, whole_lines};
+use crate::choices::Choices;
+
+/// Vectors at each end of a row of scratch that a loop may touch beside the points of a tile: that of which one point is
+/// needed, those that stages are ahead, and those on either side that are read.
+const ROOM: usize = 3 + schedule::MOST_AHEAD;
+
+/// Scratch of a tile of rows should stay within half of a second-level cache of 256 KiB. Shorter rows would fit the first-level cache
+/// but for which more points at their ends are computed twice.
+const RING_BUDGET: usize = 128 * 1024;
+
+/// Scratch of a tile of blocks of rows, whose rows are short, should stay within a third of a second-level cache of 1 MiB.
+const BLOCK_BUDGET: usize = 336 * 1024;
+
+/// Rows along the block axis where stages reach along it: as many as fit.
+const BLOCK_ROWS: &[usize] = &[32, 16, 8];
+
+/// Scratch of a tile of rows whose size was chosen is not larger than this.
+pub(super) const MOST_RINGS: usize = 4 << 20;
+
+impl Scratch {
+    /// Of a nest of rows.
+    pub(crate) fn of_rows(
+        stencil: &Stencil,
+        schedule: &Schedule,
+        index: usize,
+        nest: &RowNest,
+        choices: &Choices,
+        vector_bytes: usize,
+    ) -> Scratch {
+        if nest.roles.are_panels() {
+            let rings = rings_in(stencil, schedule, index);
+            return Scratch::of_panels(stencil, &rings, nest, choices, vector_bytes);
+        }
+        let chosen = Scratch {
+            reads_blocks: reach_along(nest, nest.roles.block) > 0,
+            vector: choices.tile(nest.roles.vector).map(whole_lines),
+            block: choices.tile(nest.roles.block),
+            slide: choices.tile(nest.roles.slide),
+            ..Scratch::default()
+        };
+        let rings = rings_in(stencil, schedule, index);
+        if rings.is_empty() {
+            return chosen;
+        }
+        let reaches = |axis: Axis| {
+            let along = |(_, _, _, extent): &Ring| extent.along(axis);
+            rings.iter().any(|ring| along(ring) != (0, 0))
+        };
+        let (blocks, budget) = match reaches(nest.roles.block) {
+            true => (BLOCK_ROWS, BLOCK_BUDGET),
+            false => ([1].as_slice(), RING_BUDGET),
+        };
+        let rings_of = |vector, block| rings_of(&rings, nest, vector, block, 1);
+        let small = |rows: &usize| rings_of(2 * LINE, *rows).bytes <= budget;
+        let usual = || {
+            blocks
+                .iter()
+                .copied()
+                .find(small)
+                .unwrap_or(blocks[blocks.len() - 1])
+        };
+        let least = rings_of(LINE, 1).bytes;
+        let block = chosen
+            .block
+            .unwrap_or_else(usual)
+            .min((MOST_RINGS / least).max(1));
+        let plan = |vector: usize| rings_of(vector, block);
+        let fits = |vector: &usize| plan(*vector).bytes <= budget;
+        let model = || [512, 256, 128].into_iter().find(fits).unwrap_or(LINE);
+        Scratch {
+            slide: chosen.slide,
+            reads_blocks: chosen.reads_blocks,
+            ..plan(chosen.vector.map_or_else(model, |vector| {
+                vector.min(LINE * (MOST_RINGS / plan(LINE).bytes).max(1))
+            }))
+        }
+    }
+}
+
+/// A temporary in a ring: its type, rows along the sliding axis, and reach beyond the tile.
+pub(super) type Ring = (TempId, DType, usize, Extent);
+
+fn rings_in(stencil: &Stencil, schedule: &Schedule, index: usize) -> Vec<Ring> {
+    let rings = temporaries(stencil, schedule).filter_map(|(id, dtype, place)| match place {
+        Placement::Ring { nest, rows, extent } if nest == index => Some((id, dtype, rows, extent)),
+        _ => None,
+    });
+    rings.collect()
+}
+
+/// Where rings lie for a tile of so many points, of which each has `lanes` elements.
+pub(super) fn rings_of(
+    rings: &[Ring],
+    nest: &RowNest,
+    vector: usize,
+    block: usize,
+    lanes: usize,
+) -> Scratch {
+    let mut scratch = Scratch {
+        vector: Some(vector),
+        block: Some(block),
+        ..Scratch::default()
+    };
+    // All stages of a loop run along the same points, whichever are stored.
+    let reaches = nest.stages.iter().map(|stage| {
+        let beyond = stage.extent.beyond(nest.extent);
+        beyond.along(nest.roles.vector)
+    });
+    let around = reaches.fold((0, 0), |all, (before, after)| {
+        (all.0.max(before), all.1.max(after))
+    });
+    let reach = reach_along(nest, nest.roles.vector);
+    for (id, dtype, rows, extent) in rings {
+        let size = dtype.size() * lanes;
+        let (before, after) = extent.along(nest.roles.vector);
+        let around = (around.0.max(before) as usize, around.1.max(after) as usize);
+        let room = match nest.roles.are_panels() {
+            true => ((schedule::MOST_AHEAD_OF_PANELS + reach) * size).next_multiple_of(LINE),
+            false => ROOM * LINE,
+        };
+        let pad = (around.0 * size).next_multiple_of(LINE) + room;
+        let row = (pad + (vector + around.1) * size).next_multiple_of(LINE) + room;
+        let (block_before, block_after) = extent.along(nest.roles.block);
+        let blocks = block + block_before.max(0) as usize + block_after.max(0) as usize;
+        let place = Place::Ring {
+            offset: scratch.bytes,
+            row,
+            rows: *rows,
+            blocks,
+            before: block_before.max(0) as usize,
+            pad,
+        };
+        scratch.bytes += row * rows * blocks;
+        scratch.places.insert(*id, place);
+    }
+    scratch
+}
+
+/// How far along an axis a nest reads anything.
+fn reach_along(nest: &RowNest, axis: Axis) -> usize {
+    let statements = nest.stages.iter().flat_map(|stage| &stage.statements);
+    let reads = statements.flat_map(|statement| Accesses::of(statement).reads);
+    let offsets = reads.map(|(_, offset)| offset.along(axis).unsigned_abs() as usize);
+    offsets.max().unwrap_or(0)
+}

@@ -1,0 +1,122 @@
+//! How a domain is cut into tiles.
+
+use fieldstone_stencil::schedule::{ColumnNest, RowNest};
+
+use super::{LINE, Scratch};
+
+/// Rows of a tile without scratch: enough to amortise the tile, few enough to keep its planes in a cache.
+const ROWS_PER_CHUNK: usize = 32;
+
+/// Tiles for each thread, so that threads finish together.
+const TILES_PER_THREAD: usize = 4;
+
+/// How columns whose levels follow each other in memory share cache lines with each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lines {
+    /// The first level of each is where a line begins.
+    Apart,
+    /// The same level of each is.
+    Shifted,
+    /// None is.
+    Shared,
+}
+
+impl Lines {
+    /// All of them, in order.
+    pub(crate) const ALL: [Lines; 3] = [Lines::Apart, Lines::Shifted, Lines::Shared];
+}
+
+/// How a domain is cut into tiles, along I, J, K.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tiles {
+    /// Points of a tile; the last one along an axis may have fewer.
+    pub size: [usize; 3],
+    /// Number of tiles.
+    pub count: [usize; 3],
+}
+
+impl Tiles {
+    /// How many tiles there are in all.
+    pub fn total(&self) -> usize {
+        self.count.iter().product()
+    }
+
+    fn new(points: [usize; 3], size: [usize; 3]) -> Tiles {
+        let size = size.map(|size| size.max(1));
+        Tiles {
+            size,
+            count: std::array::from_fn(|n| points[n].div_ceil(size[n])),
+        }
+    }
+
+    /// Tiles of a nest of rows that computes `points` points along each axis.
+    pub(crate) fn of_rows(
+        nest: &RowNest,
+        scratch: &Scratch,
+        mut points: [usize; 3],
+        threads: usize,
+        lines: Lines,
+    ) -> Tiles {
+        let roles = nest.roles;
+        if let (Some(line), Lines::Shifted) = (scratch.line, lines) {
+            // The first tile begins before the first level.
+            points[roles.block.index()] += line - 1;
+        }
+        let mut size = points;
+        if let Some(cap) = scratch.vector {
+            let points = points[roles.vector.index()];
+            size[roles.vector.index()] = match roles.are_panels() {
+                true => points.div_ceil(points.div_ceil(cap).max(1)),
+                false => even(points, cap),
+            };
+        }
+        let blocks = points[roles.block.index()];
+        size[roles.block.index()] = match (scratch.block, scratch.lanes) {
+            (Some(levels), Some(lanes)) => {
+                // Tiles of one line leave most of the cache to a row. Those that share lines would have each moved twice.
+                let line = scratch.line.filter(|_| lines != Lines::Shared);
+                let levels = line.unwrap_or(levels);
+                let tiles = blocks.div_ceil(levels).max(1);
+                blocks.div_ceil(tiles).next_multiple_of(lanes)
+            }
+            _ => scratch.block_rows(roles),
+        };
+        let others = Tiles::new(points, size).total();
+        let slide = points[roles.slide.index()];
+        let chunks = if scratch.places.is_empty() && scratch.reads_blocks {
+            slide.div_ceil(ROWS_PER_CHUNK)
+        } else {
+            // Rows at the edge of a chunk are computed twice, so only as many chunks as the threads need.
+            (threads * TILES_PER_THREAD).div_ceil(others.max(1))
+        };
+        let chunk = slide.div_ceil(chunks.clamp(1, slide.max(1)));
+        size[roles.slide.index()] = scratch.slide.unwrap_or(chunk);
+        Tiles::new(points, size)
+    }
+
+    /// Tiles of a nest of columns; along K there is one.
+    pub(crate) fn of_columns(
+        nest: &ColumnNest,
+        scratch: &Scratch,
+        points: [usize; 3],
+        threads: usize,
+    ) -> Tiles {
+        let mut size = points;
+        let (vector, outer) = (nest.vector.index(), nest.outer().index());
+        size[vector] = even(points[vector], scratch.vector.unwrap_or(256));
+        size[outer] = 1;
+        let tiles = Tiles::new(points, size);
+        if scratch.slim || tiles.total() >= threads * TILES_PER_THREAD {
+            return tiles;
+        }
+        let fewest = scratch.vector.unwrap_or(LINE).min(LINE);
+        size[vector] = even(points[vector], fewest);
+        Tiles::new(points, size)
+    }
+}
+
+/// The size of equal tiles, none larger than `cap`, that are whole cache lines of the smallest elements.
+fn even(points: usize, cap: usize) -> usize {
+    let tiles = points.div_ceil(cap).max(1);
+    points.div_ceil(tiles).next_multiple_of(LINE).min(cap)
+}
