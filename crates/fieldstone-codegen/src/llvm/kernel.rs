@@ -9,7 +9,7 @@ use fieldstone_stencil::visit::Accesses;
 
 use super::builder::{Builder, Needs};
 use super::entry::{Context, entry};
-use super::{columns, rows};
+use super::{Fetch, columns, rows};
 
 /// The loops of a kernel.
 #[derive(Clone, Copy)]
@@ -28,13 +28,14 @@ const SHORT_AHEAD: usize = 8;
 const LEVELS_AHEAD: usize = 4;
 
 impl<'a> Loops<'a> {
-    /// Rows ahead that are worth fetching, and whether even from the last cache.
-    pub fn ahead(self) -> (usize, bool) {
-        match self {
+    /// What is worth fetching, and whether even from the last cache.
+    pub fn fetch(self) -> Fetch {
+        let (ahead, always) = match self {
             Loops::Rows(nest) if nest.roles.vector == Axis::K => (SHORT_AHEAD, true),
             Loops::Rows(nest) => (AHEAD, nest.roles.are_panels()),
             Loops::Columns(_) => (LEVELS_AHEAD, true),
-        }
+        };
+        Fetch { ahead, always }
     }
 
     fn stages(self) -> Box<dyn Iterator<Item = &'a Stage> + 'a> {

@@ -180,8 +180,25 @@ pub struct Kernel {
     pub moved: usize,
     /// Whether it does, where that was chosen.
     pub stores: Option<Stores>,
-    /// Rows ahead that it fetches, and whether it does for any number of points.
-    pub ahead: (usize, bool),
+    /// What it fetches into the caches.
+    pub fetch: Fetch,
+}
+
+/// What a kernel fetches into the caches before it needs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fetch {
+    /// How many rows, or levels of a sweep, it fetches ahead; none where 0.
+    pub ahead: usize,
+    /// Whether it fetches for any number of points; if not, only where what a call needs fills the caches or nearly does.
+    pub always: bool,
+}
+
+impl Fetch {
+    /// Nothing is fetched.
+    const NOTHING: Fetch = Fetch {
+        ahead: 0,
+        always: false,
+    };
 }
 
 impl Kernel {
@@ -198,9 +215,10 @@ impl Kernel {
     /// Rows ahead that are fetched into the caches: none where they already have what the call needs, of which the processor
     /// gets enough by itself.
     pub fn fetched_ahead(&self, points: usize, caches: usize) -> usize {
-        match self.ahead {
-            (rows, always) if always || points.saturating_mul(self.moved) > caches / 8 * 7 => rows,
-            _ => 0,
+        let is_worth_it = || points.saturating_mul(self.moved) > caches / 8 * 7;
+        match self.fetch.always || is_worth_it() {
+            true => self.fetch.ahead,
+            false => 0,
         }
     }
 }
@@ -261,11 +279,14 @@ pub fn emit(
             bytes(nest.streamed()),
             bytes(nest.volumes(&program.stencil)),
         );
-        let ahead = match choices.fetch {
+        let fetch = match choices.fetch {
             // Narrow blocks fetch the next ones.
-            _ if scratch.slim => (0, false),
-            Some(rows) => (rows, true),
-            None => nest.ahead(),
+            _ if scratch.slim => Fetch::NOTHING,
+            Some(ahead) => Fetch {
+                ahead,
+                always: true,
+            },
+            None => nest.fetch(),
         };
         module.kernels.push(Kernel {
             name,
@@ -273,7 +294,7 @@ pub fn emit(
             streamed,
             moved,
             stores: choices.stores,
-            ahead,
+            fetch,
         });
     };
     for (index, nest) in schedule.nests.iter().enumerate() {

@@ -111,8 +111,8 @@ impl Native {
                 }
             }
             "fetch" if self.choices.fetch.is_none() => {
-                let ahead = |kernel: &crate::llvm::Kernel| kernel.ahead.0 > 0;
-                match best.plan.module.kernels.iter().any(ahead) {
+                let fetches = |kernel: &crate::llvm::Kernel| kernel.fetch.ahead > 0;
+                match best.plan.module.kernels.iter().any(fetches) {
                     true => ["0", "2", "4"].map(str::to_owned).into(),
                     false => Vec::new(),
                 }
