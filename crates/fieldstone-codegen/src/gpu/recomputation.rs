@@ -43,11 +43,10 @@ pub fn recompute(stencil: &Stencil, schedule: &mut Schedule, shape: impl Fn(&Row
         let nest = at_points(stencil, nest, &points);
         for statement in nest.stages.iter().flat_map(|stage| &stage.statements) {
             for target in Accesses::of(statement).written() {
-                if let Target::Temp(id) = target {
-                    let placement = &mut schedule.temporaries[id.0 as usize];
-                    if !matches!(placement, Placement::Array { .. }) {
-                        *placement = Placement::Register;
-                    }
+                if let Target::Temp(id) = target
+                    && !schedule.is_array(target)
+                {
+                    schedule.temporaries[id.0 as usize] = Placement::Register;
                 }
             }
         }
@@ -73,14 +72,7 @@ fn points(stencil: &Stencil, schedule: &Schedule, nest: &RowNest) -> Option<Vec<
         }
         let of_others = wanted.iter().filter(|(target, _)| written.contains(target));
         let mut points: Points = of_others.map(|(_, point)| *point).collect();
-        let stores = |target: &Target| match target {
-            Target::Field(_) => true,
-            Target::Temp(id) => {
-                let placement = schedule.temporaries[id.0 as usize];
-                matches!(placement, Placement::Array { .. })
-            }
-        };
-        if written.iter().any(stores) {
+        if written.iter().any(|target| schedule.is_array(*target)) {
             points.insert([0; 3]);
             if points.len() > 1 {
                 return None;
@@ -102,8 +94,12 @@ fn is_worthwhile(nest: &RowNest, points: &[Points], shape: &Shape) -> bool {
     let phases = phases::of(nest).len();
     let statements = nest.stages.iter().zip(points);
     let statements = statements.map(|(stage, points)| stage.statements.len() * points.len());
-    if phases == 1 || statements.sum::<usize>() > MOST_STATEMENTS {
-        return phases == 1 && nest.stages.len() > 1;
+    if phases == 1 {
+        // Nothing is shared: the stages are one already.
+        return nest.stages.len() > 1;
+    }
+    if statements.sum::<usize>() > MOST_STATEMENTS {
+        return false;
     }
     let (mut again, mut shared) = (0.0, BARRIER * phases as f64);
     for (stage, points) in nest.stages.iter().zip(points) {

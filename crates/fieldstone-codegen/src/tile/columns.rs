@@ -200,13 +200,7 @@ fn is_slim(
         let all = read.chain(accesses.written());
         others.extend(all.filter(|target| {
             let axes = stencil.target_axes(*target);
-            let is_array = match target {
-                Target::Field(_) => true,
-                Target::Temp(id) => {
-                    matches!(schedule.temporaries[id.0 as usize], Placement::Array { .. })
-                }
-            };
-            is_array
+            schedule.is_array(*target)
                 && axes.contains(nest.vector)
                 && axes.contains(Axis::K)
                 && !turned.contains(target)

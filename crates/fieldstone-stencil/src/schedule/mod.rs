@@ -23,7 +23,7 @@ mod reason;
 mod stage;
 
 use crate::grid::{Area, Axis, Extent, Interval, Offset};
-use crate::ir::{Order, Stencil, Stmt};
+use crate::ir::{Order, Stencil, Stmt, Target};
 use crate::program::Program;
 
 pub use loops::{MOST_AHEAD, MOST_AHEAD_OF_PANELS};
@@ -212,6 +212,18 @@ pub enum Placement {
 pub fn build(program: &Program, contiguous: Axis) -> Schedule {
     let cut = cut::cut(program, contiguous);
     place::schedule(program, contiguous, cut)
+}
+
+impl Schedule {
+    /// Whether a target is in memory of its own: a field, or a temporary that is an array.
+    pub fn is_array(&self, target: Target) -> bool {
+        match target {
+            Target::Field(_) => true,
+            Target::Temp(id) => {
+                matches!(self.temporaries[id.0 as usize], Placement::Array { .. })
+            }
+        }
+    }
 }
 
 impl RowNest {

@@ -1,7 +1,6 @@
 //! Addresses of what a point reads and writes.
 
-use fieldstone_stencil::ir::{Target, TempId};
-use fieldstone_stencil::schedule::Placement;
+use fieldstone_stencil::ir::Target;
 use fieldstone_stencil::{Axis, Offset};
 
 use super::Block;
@@ -22,7 +21,7 @@ impl Block<'_> {
         offset: Offset,
     ) -> RowPointer {
         let (pointer, spacing) = match target {
-            Target::Temp(id) if !is_array(context, id) => match self.shape.shared.get(&id) {
+            Target::Temp(id) if !context.schedule.is_array(target) => match self.shape.shared.get(&id) {
                 None => (String::new(), Spacing::Register),
                 Some(shared) => {
                     let size = place::dtype(context, target).size();
@@ -61,11 +60,6 @@ impl Block<'_> {
         let bytes = b.add(&bytes, shared.offset);
         b.offset(self.shared, bytes)
     }
-}
-
-fn is_array(context: &Context<'_>, id: TempId) -> bool {
-    let placement = context.schedule.temporaries[id.0 as usize];
-    matches!(placement, Placement::Array { .. })
 }
 
 /// The way from the first point of the domain to that of the tile is the same for all threads of a block, and so is that to a

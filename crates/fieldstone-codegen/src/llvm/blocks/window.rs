@@ -150,14 +150,8 @@ fn written<'s>(stages: impl IntoIterator<Item = &'s Stage>) -> Vec<Target> {
 /// Whether a target is one number at each point, in memory.
 fn is_array(context: &Context<'_>, target: Target) -> bool {
     let stencil = &context.program.stencil;
-    let in_memory = match target {
-        Target::Field(_) => true,
-        Target::Temp(id) => {
-            let placement = context.schedule.temporaries[id.0 as usize];
-            matches!(placement, Placement::Array { .. })
-        }
-    };
-    in_memory && stencil.target_axes(target) == Axes::IJK && stencil.data_dims(target).is_empty()
+    context.schedule.is_array(target)
+        && stencil.target_axes(target) == Axes::IJK && stencil.data_dims(target).is_empty()
 }
 
 impl Window {

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use fieldstone_stencil::ir::{Order, StmtKind, Target};
-use fieldstone_stencil::schedule::{Placement, Stage, Sweep};
+use fieldstone_stencil::schedule::{Stage, Sweep};
 use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Area, Offset};
 
@@ -333,14 +333,8 @@ impl ColumnBlock<'_> {
     /// Whether a target has an element for each column, and it is in memory.
     fn is_array(&self, target: Target) -> bool {
         let stencil = &self.context.program.stencil;
-        let in_memory = match target {
-            Target::Field(_) => true,
-            Target::Temp(id) => matches!(
-                self.context.schedule.temporaries[id.0 as usize],
-                Placement::Array { .. }
-            ),
-        };
-        in_memory && stencil.target_axes(target).contains(self.nest.vector)
+        self.context.schedule.is_array(target)
+            && stencil.target_axes(target).contains(self.nest.vector)
     }
 }
 
