@@ -42,6 +42,7 @@ pub mod tile;
 pub mod transcendental;
 pub mod transposed;
 pub mod uses;
+mod variants;
 
 pub use error::{CallError, RunError};
 pub use fieldstone_stencil::power;

@@ -1,6 +1,6 @@
 //! A stencil on accelerators: compiled for the layouts it is called with and the devices it runs on, kept, and launched.
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex};
 
 use fieldstone_device::{Accelerator, Kind, Module, Properties};
 use fieldstone_stencil::program::Program;
@@ -15,12 +15,13 @@ use crate::jit::Jit;
 use crate::llvm::abi::Words;
 use crate::llvm::{Layout, Target};
 use crate::stack::deep;
+use crate::variants::Variants;
 
 /// A stencil as kernels, one variant for each layout and device it was called with.
 pub struct Gpu {
     pub(super) compilation: Compilation,
     choices: Choices,
-    variants: RwLock<Vec<Arc<Variant>>>,
+    variants: Variants<Variant>,
     /// Memory of temporaries that are arrays, kept for the next run.
     pub(super) spare: Mutex<Vec<Spare>>,
 }
@@ -91,7 +92,7 @@ impl Gpu {
         Gpu {
             compilation: Compilation::new(program, "gpu", jit, cache, reuse),
             choices,
-            variants: RwLock::default(),
+            variants: Variants::default(),
             spare: Mutex::default(),
         }
     }
@@ -128,28 +129,17 @@ impl Gpu {
         layout: &Layout,
         accelerator: &Arc<dyn Accelerator>,
     ) -> Result<Arc<Variant>, RunError> {
-        let variants = self.variants.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = variants.iter().find(|one| one.is_for(layout, accelerator)) {
-            return Ok(known.clone());
+        let is_wanted = |one: &Variant| one.is_for(layout, accelerator);
+        if let Some(known) = self.variants.find(is_wanted) {
+            return Ok(known);
         }
-        drop(variants);
-        // Two threads may compile the same code at once; the first to finish is kept.
-        let fresh = Arc::new(self.compile(layout, accelerator)?);
-        let mut variants = self
-            .variants
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = variants.iter().find(|one| one.is_for(layout, accelerator)) {
-            return Ok(known.clone());
-        }
-        variants.push(fresh.clone());
-        Ok(fresh)
+        let fresh = self.compile(layout, accelerator)?;
+        Ok(self.variants.add(fresh, is_wanted))
     }
 
     /// Every variant compiled so far.
     pub fn variants(&self) -> Vec<Arc<Variant>> {
-        let variants = self.variants.read().unwrap_or_else(PoisonError::into_inner);
-        variants.clone()
+        self.variants.all()
     }
 
     /// How arrays of a layout are computed with for a target, up to LLVM IR.

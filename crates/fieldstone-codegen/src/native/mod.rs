@@ -6,7 +6,7 @@ mod memory;
 mod prepared;
 mod tuning;
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex};
 
 use fieldstone_device::HostMemory;
 use fieldstone_stencil::program::Program;
@@ -24,6 +24,7 @@ use crate::llvm::abi::Words;
 use crate::llvm::{self, Layout, Module};
 use crate::plan::Plan;
 use crate::stack::deep;
+use crate::variants::Variants;
 
 /// The signature of a kernel; see [`crate::llvm::abi`].
 type KernelFunction = unsafe extern "C" fn(*const u64, i64, i64, *mut u8);
@@ -34,7 +35,7 @@ pub struct Native {
     choices: Choices,
     /// Whether the other choices are measured.
     tuned: bool,
-    variants: RwLock<Vec<Arc<Variant>>>,
+    variants: Variants<Variant>,
     /// Memory of temporaries that are arrays, kept for the next run: a block for each array of those that ran at once.
     spare: Mutex<Vec<Vec<HostMemory>>>,
 }
@@ -71,7 +72,7 @@ impl Native {
             compilation: Compilation::new(program, backend, jit, cache, reuse),
             choices,
             tuned,
-            variants: RwLock::default(),
+            variants: Variants::default(),
             spare: Mutex::default(),
         };
         let compilation = &native.compilation;
@@ -111,11 +112,7 @@ impl Native {
     }
 
     fn known(&self, layout: &Layout, size: Option<u32>) -> Option<Arc<Variant>> {
-        let variants = self.variants.read().unwrap_or_else(PoisonError::into_inner);
-        variants
-            .iter()
-            .find(|one| one.is_for(layout, size))
-            .cloned()
+        self.variants.find(|one| one.is_for(layout, size))
     }
 
     fn compiled(
@@ -124,23 +121,14 @@ impl Native {
         size: Option<u32>,
         choices: &Choices,
     ) -> Result<Arc<Variant>, RunError> {
-        // Two threads may compile the same code at once; the first to finish is kept.
-        let fresh = Arc::new(self.compile(layout, size, choices)?);
-        let mut variants = self
-            .variants
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(variant) = variants.iter().find(|one| one.is_for(layout, size)) {
-            return Ok(variant.clone());
-        }
-        variants.push(fresh.clone());
-        Ok(fresh)
+        let fresh = self.compile(layout, size, choices)?;
+        let is_wanted = |one: &Variant| one.is_for(layout, size);
+        Ok(self.variants.add(fresh, is_wanted))
     }
 
     /// Every variant compiled so far.
     pub fn variants(&self) -> Vec<Arc<Variant>> {
-        let variants = self.variants.read().unwrap_or_else(PoisonError::into_inner);
-        variants.clone()
+        self.variants.all()
     }
 
     /// How arrays of a layout are computed with, up to LLVM IR: with the choices measured last, if any were.
