@@ -32,6 +32,7 @@ mod host;
 mod kernel;
 mod mapping;
 mod pool;
+mod scratch;
 mod simulated;
 mod threads;
 
@@ -45,5 +46,6 @@ pub use error::DeviceError;
 pub use host::{Host, HostMemory, available_memory, physical_memory};
 pub use kernel::{Address, BlockFunction, Code, Graph, Launch, Module, Node, Resources, Symbol};
 pub use pool::Pool;
+pub use scratch::Scratch;
 pub use simulated::{POISON, Simulated, SimulatedOptions};
 pub use threads::{available_threads, requested_threads};

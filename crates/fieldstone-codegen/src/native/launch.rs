@@ -1,10 +1,9 @@
 //! The kernels of a run, on all threads.
 
-use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use fieldstone_device::{Contents, DeviceError, HostMemory, Pool, shared_cache};
+use fieldstone_device::{DeviceError, Pool, Scratch, shared_cache};
 use fieldstone_stencil::schedule::{Nest, RowNest};
 use fieldstone_stencil::{Extent, ir::Order};
 
@@ -16,24 +15,7 @@ use crate::tile::{LINE, Lines, Tiles};
 
 thread_local! {
     /// Memory for the temporaries of one tile, as large as any kernel of this thread needed.
-    static SCRATCH: RefCell<Option<HostMemory>> = const { RefCell::new(None) };
-}
-
-/// Runs `body` with scratch memory of at least `bytes` bytes.
-fn with_scratch(bytes: usize, body: impl FnOnce(*mut u8)) -> Result<(), DeviceError> {
-    SCRATCH.with_borrow_mut(|scratch| {
-        if scratch.as_ref().is_none_or(|memory| memory.bytes() < bytes) {
-            // The old block first: both need not fit.
-            *scratch = None;
-            *scratch = Some(HostMemory::new(bytes, LINE, Contents::Uninitialised)?);
-        }
-        body(
-            scratch
-                .as_ref()
-                .map_or(std::ptr::null_mut(), HostMemory::pointer),
-        );
-        Ok(())
-    })
+    static SCRATCH: Scratch = const { Scratch::new() };
 }
 
 /// What runs one after the other on a domain.
@@ -228,11 +210,12 @@ impl Step {
         let words: &[u64] = words;
         let problem = Mutex::new(None);
         let body = |_, begin: usize, end: usize| {
-            let done = with_scratch(self.scratch, |scratch| {
+            let run = |scratch: *mut u8| {
                 // SAFETY: the kernel reads its words and the arrays they describe, and writes to those and to so many bytes of
                 // scratch; tiles of one kernel do not write what another reads.
                 unsafe { (self.function)(words.as_ptr(), begin as i64, end as i64, scratch) };
-            });
+            };
+            let done = SCRATCH.with(|memory| memory.with(self.scratch, LINE, run));
             if let Err(error) = done {
                 *problem.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
             }

@@ -1,7 +1,6 @@
 //! Kernels of a simulated device: functions of the host, whose blocks of threads are shared among its cores.
 
 use std::any::Any;
-use std::cell::RefCell;
 use std::fmt::{self, Debug};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +9,7 @@ use super::memory::POISON;
 use super::work::Task;
 use super::{Shared, State};
 use crate::kernel::{Address, BlockFunction, Graph, Launch, Module, Node, Resources, Symbol};
-use crate::{Contents, DeviceError, DeviceId, HostMemory, Limits, Pool, Stream};
+use crate::{DeviceError, DeviceId, Limits, Pool, Scratch, Stream};
 
 /// Shared memory begins at a multiple of this.
 const ALIGNMENT: usize = 256;
@@ -31,7 +30,7 @@ const LARGEST_GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
 
 thread_local! {
     /// Shared memory of the block that a thread is at, as large as any needed so far.
-    static SHARED: RefCell<Option<HostMemory>> = const { RefCell::new(None) };
+    static SHARED: Scratch = const { Scratch::new() };
 }
 
 /// Code of several kernels.
@@ -233,15 +232,18 @@ impl Blocks {
         let function = self.code.kernels[self.kernel].2;
         let problem = Mutex::new(None);
         let some = |_, begin: usize, end: usize| {
-            let done = with_shared(self.shared_bytes, |shared| {
+            let blocks = |shared: *mut u8| {
                 for block in begin as i64..end as i64 {
-                    // SAFETY: there are so many bytes, for this thread alone.
-                    unsafe { shared.write_bytes(POISON, self.shared_bytes) };
+                    if self.shared_bytes > 0 {
+                        // SAFETY: there are so many bytes, for this thread alone.
+                        unsafe { shared.write_bytes(POISON, self.shared_bytes) };
+                    }
                     // SAFETY: who launched it promised that the kernel takes these words, whose addresses are of memory that
                     // is there; that blocks do not disturb each other is promised as well.
                     unsafe { function(self.words.as_ptr(), block, block + 1, shared) };
                 }
-            });
+            };
+            let done = SHARED.with(|memory| memory.with(self.shared_bytes, ALIGNMENT, blocks));
             if let Err(error) = done {
                 *problem.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
             }
@@ -251,25 +253,6 @@ impl Blocks {
         let problem = problem.into_inner().unwrap_or_else(PoisonError::into_inner);
         problem.map_or(Ok(()), Err)
     }
-}
-
-/// Calls `body` with so many bytes for the calling thread.
-fn with_shared(bytes: usize, body: impl FnOnce(*mut u8)) -> Result<(), DeviceError> {
-    SHARED.with_borrow_mut(|shared| {
-        if shared.as_ref().is_none_or(|memory| memory.bytes() < bytes) {
-            *shared = Some(HostMemory::new(
-                bytes.max(ALIGNMENT),
-                ALIGNMENT,
-                Contents::Uninitialised,
-            )?);
-        }
-        body(
-            shared
-                .as_ref()
-                .map_or(std::ptr::null_mut(), HostMemory::pointer),
-        );
-        Ok(())
-    })
 }
 
 /// Work that is repeated.

@@ -83,7 +83,6 @@ impl Machine {
         self,
         b: &mut Builder,
         entry: &Entry,
-        shape: &Shape,
         body: impl FnOnce(&mut Builder, [String; 3]),
     ) {
         if self != Machine::Host {
@@ -96,17 +95,6 @@ impl Machine {
             let rest = b.value(format_args!("udiv i64 {task}, {}", count[0]));
             let second = b.value(format_args!("urem i64 {rest}, {}", count[1]));
             let third = b.value(format_args!("udiv i64 {rest}, {}", count[1]));
-            if shape.shared_bytes > 0 {
-                let bytes = shape.shared_bytes.to_string();
-                // Whoever reads what this block did not write finds no number.
-                let arguments = [
-                    ("ptr", "%shared"),
-                    ("i8", "-1"),
-                    ("i64", bytes.as_str()),
-                    ("i1", "false"),
-                ];
-                b.call_void("llvm.memset.p0.i64", &arguments);
-            }
             body(b, [first, second, third]);
         });
     }

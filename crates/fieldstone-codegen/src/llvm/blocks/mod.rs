@@ -206,15 +206,15 @@ fn kernel(
         Nest::Columns(nest) => Some((nest, Windows::of(context, b, nest))),
     };
     let entry = entry(context, b, nest.loops());
-    block.machine.blocks(b, &entry, block.shape, |b, numbers| {
-        match (nest, &windows) {
+    block
+        .machine
+        .blocks(b, &entry, |b, numbers| match (nest, &windows) {
             (_, Some((nest, windows))) => {
                 column::columns(context, block, &entry, b, (*nest, windows), numbers);
             }
             (Nest::Rows(nest), _) => tile::tile(context, block, &entry, b, nest, numbers),
             (Nest::Columns(_), None) => unreachable!("nests of columns have windows"),
-        }
-    });
+        });
     builder.effect("ret void");
     let (body, needs) = builder.finish();
     let words = Words::new(&context.program.stencil, context.schedule);
