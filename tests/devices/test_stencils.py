@@ -299,11 +299,12 @@ class TestStreams:
             for factor in (2.0, 3.0):
                 scale(a, b, factor, stream=one)
                 scale(c, d, factor, stream=other.ptr)
-            accumulate(b, d, stream=one)
+            accumulate(b, a, stream=one)
+            accumulate(d, c, stream=other)
             one.synchronize()
-            # What is in the other stream is not waited for by the first.
             other.synchronize()
-            assert (on_host(d) == 9.0).all()
+            assert (on_host(b) == 4.0).all()
+            assert (on_host(d) == 12.0).all()
 
     def test_the_host_reads_what_a_stream_has_written(self) -> None:
         with fieldstone.simulated_device(asynchronous=True) as device:

@@ -261,7 +261,7 @@ impl Executor {
         Ok(texts.join("\n"))
     }
 
-    /// Forms of kernels: what runs on the device there is, PTX for the newest GPU that any of these runs on otherwise.
+    /// Forms of kernels: of what runs on the first device; PTX, where that is no GPU, for the oldest architecture.
     fn inspect_gpu(
         &self,
         py: Python<'_>,

@@ -101,9 +101,9 @@ impl Gpu {
     ) -> Result<RunMemory, RunError> {
         let wanted = StreamOfThread::new(stream);
         let mut all = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_over = |spare: &Spare| match &spare.done {
-            Some(done) => done.is_done().unwrap_or(false),
-            None => false,
+        let is_over = |spare: &Spare| {
+            let done = spare.done.as_ref();
+            done.is_some_and(|done| done.is_done().unwrap_or(false))
         };
         let mut place = None;
         for (number, spare) in all.iter().enumerate() {

@@ -110,7 +110,7 @@ impl Plan {
     }
 }
 
-/// Whether a nest, of one stage and with threads side by side along I or J, reads at other levels what it does not write.
+/// Whether a level of a nest, of one stage and with threads side by side along I or J, reads something that the next one reads too.
 fn is_read_by_next_level(nest: &RowNest) -> bool {
     let [stage] = nest.stages.as_slice() else {
         return false;

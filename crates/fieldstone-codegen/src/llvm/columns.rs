@@ -94,7 +94,12 @@ fn leading(stage: &Stage, order: Order, vector: Axis) -> Vec<(Target, Offset)> {
 }
 
 /// The level that is the `count`th of a section.
-fn level(b: &mut Builder, order: Order, levels: &(String, String), count: &str) -> String {
+pub(super) fn level(
+    b: &mut Builder,
+    order: Order,
+    levels: &(String, String),
+    count: &str,
+) -> String {
     match order {
         Order::Backward => {
             let last = b.add(&levels.1, -1);

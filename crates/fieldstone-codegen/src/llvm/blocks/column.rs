@@ -9,6 +9,7 @@ use super::tile::all_of;
 use super::window::{self, Window};
 use crate::llvm::body::{Body, Known};
 use crate::llvm::builder::Builder;
+use crate::llvm::columns::level;
 use crate::llvm::entry::{Context, Entry};
 use crate::llvm::place::Row;
 use crate::llvm::preheader::{accessed, preheader};
@@ -149,21 +150,13 @@ impl Column<'_> {
 
     /// The level that is the `count`th of a section.
     fn at(&self, b: &mut Builder, order: Order, levels: &(String, String), count: &str) -> Row {
-        let level = match order {
-            Order::Forward | Order::Parallel => count.to_owned(),
-            Order::Backward => {
-                let last = b.add(&levels.1, -1);
-                let first = b.sub(&last, count);
-                b.add(&first, levels.0.as_str())
-            }
-        };
         let mut row = Row {
             vector: self.row.vector,
             index: self.row.index.clone(),
             tile: self.row.tile.clone(),
             panel: None,
         };
-        row.index[2] = level;
+        row.index[2] = level(b, order, levels, count);
         row
     }
 

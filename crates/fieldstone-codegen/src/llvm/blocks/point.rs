@@ -21,14 +21,16 @@ impl Block<'_> {
         offset: Offset,
     ) -> RowPointer {
         let (pointer, spacing) = match target {
-            Target::Temp(id) if !context.schedule.is_array(target) => match self.shape.shared.get(&id) {
-                None => (String::new(), Spacing::Register),
-                Some(shared) => {
-                    let size = place::dtype(context, target).size();
-                    let pointer = self.in_shared(b, row, shared, size, offset);
-                    (pointer, Spacing::Point(size.to_string()))
+            Target::Temp(id) if !context.schedule.is_array(target) => {
+                match self.shape.shared.get(&id) {
+                    None => (String::new(), Spacing::Register),
+                    Some(shared) => {
+                        let size = place::dtype(context, target).size();
+                        let pointer = self.in_shared(b, row, shared, size, offset);
+                        (pointer, Spacing::Point(size.to_string()))
+                    }
                 }
-            },
+            }
             _ => in_array(context, entry, b, row, target, offset),
         };
         RowPointer {

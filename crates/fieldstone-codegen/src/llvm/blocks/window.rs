@@ -151,7 +151,8 @@ fn written<'s>(stages: impl IntoIterator<Item = &'s Stage>) -> Vec<Target> {
 fn is_array(context: &Context<'_>, target: Target) -> bool {
     let stencil = &context.program.stencil;
     context.schedule.is_array(target)
-        && stencil.target_axes(target) == Axes::IJK && stencil.data_dims(target).is_empty()
+        && stencil.target_axes(target) == Axes::IJK
+        && stencil.data_dims(target).is_empty()
 }
 
 impl Window {
