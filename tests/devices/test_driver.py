@@ -289,6 +289,53 @@ def test_code_for_another_driver_is_assembled_anew(double: Path, tmp_path: Path)
     assert run_stencil(double, tmp_path, code, DOUBLE_VERSION="13000")[0] == "False 3"
 
 
+def test_blocks_follow_the_device(double: Path, tmp_path: Path) -> None:
+    code = """
+smooth(*fields())
+for domain in ((8, 8, 4), (64, 64, 8), (1024, 1024, 8)):
+    print([one.threads for one in smooth.explain(domain=domain).kernels])
+"""
+    assert run_stencil(double, tmp_path, code)[:3] == ["[32]", "[128]", "[256]"]
+
+
+# Stages whose blocks share memory; what they compute does not matter.
+CHAIN = """
+from fieldstone import gtscript
+from fieldstone.gtscript import PARALLEL, Field, computation, interval
+
+@gtscript.stencil(backend="gpu", schedule={schedule!r})
+def chain(inp: Field[np.float64], out: Field[np.float64]):
+    with computation(PARALLEL), interval(...):
+        a = inp[-1, 0, 0] * inp[1, 0, 0] / inp[0, 1, 0] / inp[0, -1, 0]
+        b = a[-1, 0, 0] * a[1, 0, 0] / a[0, 1, 0] / a[0, -1, 0]
+        c = b[-1, 0, 0] * b[1, 0, 0] / b[0, 1, 0] / b[0, -1, 0]
+        d = c[-1, 0, 0] * c[1, 0, 0] / c[0, 1, 0] / c[0, -1, 0]
+        e = d[-1, 0, 0] * d[1, 0, 0] / d[0, 1, 0] / d[0, -1, 0]
+        f = e[-1, 0, 0] * e[1, 0, 0] / e[0, 1, 0] / e[0, -1, 0]
+        out = a[1, 0, 0] / b[1, 0, 0] / c[1, 0, 0] / d[1, 0, 0] / e[1, 0, 0] / f[1, 0, 0]
+
+chain(*[storage.zeros((1024, 1024, 4), defaults="gpu", halo=(8, 8, 0)) for _ in range(2)])
+(kernel,) = chain.explain(domain=(1008, 1008, 4)).kernels
+"""
+
+
+def test_blocks_with_too_few_registers_are_made_smaller(double: Path, tmp_path: Path) -> None:
+    code = f"""{CHAIN.format(schedule=None)}
+print(kernel.threads, kernel.wanted_threads, kernel.registers, kernel.spilled_bytes)
+print(" ".join(str(chain.explain(domain=(1008, 1008, 4))).split()))
+"""
+    found = [run_stencil(double, tmp_path, code, DOUBLE_SPILLING=most) for most in ("512", "256", "8")]
+    assert [lines[0] for lines in found] == ["512 512 16 0", "256 512 16 0", "256 512 16 8"]
+    assert "blocks of 256 threads of 16 registers, as 512 would have too few" in found[1][1]
+    assert "8 B of each thread in memory for lack of registers" in found[2][1]
+
+
+def test_memory_beyond_what_every_device_has_is_asked_for(double: Path, tmp_path: Path) -> None:
+    """The double refuses launches with more than was allowed."""
+    code = f"{CHAIN.format(schedule='tile.I=64 tile.J=16')}\nprint(kernel.shared_bytes > 48 << 10)"
+    assert run_stencil(double, tmp_path, code)[0] == "True"
+
+
 def test_a_fault_names_the_stencil(double: Path, tmp_path: Path) -> None:
     code = """
 a, b = fields(managed=False)

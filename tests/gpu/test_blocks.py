@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from benches.cases.fvt import fvt
 from benches.cases.hdiff import hdiff
 from benches.cases.lap7 import lap7
 from fieldstone import errors, gtscript
+from tests.gpu.assembler import assembled
 from tests.gpu.constructs import columns, regions, stages
 
 HALO = 4
@@ -23,6 +25,7 @@ SHAPES = [
     "tile.I=8 tile.J=8 tile.K=3",
     "tile.I=5 tile.J=3",
     "tile.J=100",
+    "tile.I=64 tile.J=8",
     "tile.I=1 tile.J=1",
     "vector=J",
     "vector=K tile.K=7",
@@ -59,6 +62,17 @@ def test_blocks_of_any_shape(definition: Any, schedule: str | None) -> None:
 def test_what_cannot_be_chosen_is_refused() -> None:
     with pytest.raises(errors.ArgumentValueError, match="what can be chosen there: vector, tile"):
         gtscript.stencil("gpu", hdiff, dtypes={"real": np.float64}, schedule="stores=streamed")
+
+
+def test_blocks_share_all_the_memory_that_the_device_has(tmp_path: Path) -> None:
+    """Beyond what code may have of its own."""
+    stencil = gtscript.stencil("gpu", fvt, dtypes={"real": np.float64}, schedule="tile.I=64 tile.J=8")
+    (kernel,) = stencil.explain().kernels
+    assert kernel.shared_bytes > 48 << 10
+    ptx = stencil.inspect("ptx")
+    assert ".extern .shared" in ptx
+    (found,) = assembled(ptx, "sm_90", tmp_path).values()
+    assert found.shared == 0
 
 
 def test_stages_share_memory_where_computing_again_takes_longer() -> None:

@@ -4,7 +4,9 @@ mod support;
 
 use fieldstone_codegen::choices::Choices;
 use fieldstone_codegen::gpu::plan::{Launch, Plan};
+use fieldstone_codegen::gpu::{Draft, Need, Room, Shape};
 use fieldstone_codegen::llvm::{Layout, Target};
+use fieldstone_device::{Limits, Resources};
 use fieldstone_stencil::Axis;
 use support::{HORIZONTAL_DIFFUSION, THOMAS, program};
 
@@ -24,10 +26,33 @@ fn host() -> Target {
     target("x86_64-unknown-linux-gnu", "x86-64")
 }
 
-fn plan(text: &str, fields: usize, target: &Target) -> Plan {
+/// NVIDIA's H100.
+const HOPPER: Room = Room {
+    multiprocessors: Some(132),
+    limits: Limits {
+        blocks_per_multiprocessor: 32,
+        threads_per_multiprocessor: 2048,
+        shared_per_block_optin: 227 << 10,
+        shared_per_multiprocessor: 228 << 10,
+        shared_reserved_per_block: 1 << 10,
+        ..Room::LEAST.limits
+    },
+};
+
+fn draft(text: &str, fields: usize, room: &Room) -> Draft {
     let program = program(text, &vec!["IJK float64"; fields]).for_schedule().0;
     let layout = Layout(vec![Some(Axis::I); fields]);
-    Plan::new(&program, &layout, target, &Choices::default())
+    Draft::new(&program, &layout, room, &Choices::default())
+}
+
+fn plan_for(text: &str, fields: usize, room: &Room, target: &Target) -> Plan {
+    let program = program(text, &vec!["IJK float64"; fields]).for_schedule().0;
+    let draft = draft(text, fields, room);
+    Plan::new(&program, &draft, &draft.shapes(None, &[]), target)
+}
+
+fn plan(text: &str, fields: usize, target: &Target) -> Plan {
+    plan_for(text, fields, &Room::LEAST, target)
 }
 
 const COPY: &str = "\
@@ -71,7 +96,8 @@ fn tiles_and_columns_cover_the_domain() {
         [Launch {
             kernel: 0,
             grid: [4, 7, 8],
-            levels
+            levels,
+            shared_bytes: 0,
         }]
     );
     assert_eq!(
@@ -79,7 +105,84 @@ fn tiles_and_columns_cover_the_domain() {
         [Launch {
             kernel: 0,
             grid: [4, 25, 1],
-            levels
+            levels,
+            shared_bytes: 0,
         }]
     );
+}
+
+#[test]
+fn small_domains_have_blocks_for_all_multiprocessors() {
+    let threads = |text, fields, domain| {
+        let shapes: Vec<Shape> = draft(text, fields, &HOPPER).shapes(domain, &[]);
+        shapes[0].threads
+    };
+    for (domain, copied, solved) in [
+        (None, 256, 64),
+        (Some([1024, 1024, 80]), 256, 64),
+        (Some([256, 256, 80]), 256, 64),
+        (Some([64, 64, 10]), 64, 32),
+        (Some([32, 32, 4]), 32, 32),
+    ] {
+        let found = [threads(COPY, 2, domain), threads(THOMAS, 5, domain)];
+        assert_eq!(found, [copied, solved], "{domain:?}");
+    }
+}
+
+/// Points around one, eight times, all of which are read in the end.
+fn chain() -> String {
+    let mut text = String::from(
+        "def chain(phi, out):\n    with computation(PARALLEL), interval(...):\n        t0 = phi\n",
+    );
+    for n in 1..=8 {
+        let p = n - 1;
+        text += &format!(
+            "        t{n} = t{p}[-1, 0, 0] + t{p}[1, 0, 0] + t{p}[0, -1, 0] + t{p}[0, 1, 0] + t{p}[1, 1, 0] + t{p}[-1, -1, 0]\n"
+        );
+    }
+    let last: Vec<String> = (1..=8).map(|n| format!("t{n}[1, 0, 0]")).collect();
+    text + &format!("        out = {}\n", last.join(" + "))
+}
+
+#[test]
+fn blocks_share_as_much_memory_as_the_device_has() {
+    let shared = |room: &Room, target: &Target| {
+        let plan = plan_for(&chain(), 2, room, target);
+        let shape = &plan.module.kernels[0].shape;
+        let asked = plan.launches([100, 100, 10])[0].shared_bytes;
+        (shape.threads, shape.shared_bytes, asked, plan.module.text)
+    };
+    for room in [Room::LEAST, HOPPER] {
+        let (threads, bytes, asked, text) = shared(&room, &nvidia());
+        assert!(
+            threads > 256 && bytes > 48 << 10,
+            "{threads} threads, {bytes} bytes"
+        );
+        assert!(bytes <= room.limits.shared_per_block_optin as usize);
+        assert_eq!(asked, bytes);
+        assert!(text.contains("_shared = external addrspace(3) global [0 x i8]"));
+        assert_eq!(shared(&room, &host()).2, bytes);
+    }
+}
+
+#[test]
+fn blocks_are_smaller_where_threads_have_too_few_registers() {
+    let draft = draft(COPY, 2, &HOPPER);
+    let usual = draft.shapes(None, &[]).remove(0);
+    for (registers, local_bytes, threads) in
+        [(32, 0, 256), (255, 8, 256), (140, 0, 64), (64, 8, 256)]
+    {
+        let resources = Resources {
+            registers,
+            local_bytes,
+            shared_bytes: 0,
+            max_threads: 1024,
+        };
+        let mut had = usual.clone();
+        if (registers, local_bytes) == (64, 8) {
+            had.threads = 1024;
+        }
+        let need = Need::of(&resources, &had, &HOPPER);
+        assert_eq!(draft.shapes(None, &[need])[0].threads, threads);
+    }
 }

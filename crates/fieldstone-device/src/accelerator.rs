@@ -378,6 +378,8 @@ pub struct Limits {
     pub warp: u32,
     /// Threads of a block.
     pub threads_per_block: u32,
+    /// Blocks on a multiprocessor.
+    pub blocks_per_multiprocessor: u32,
     /// Threads of all blocks on a multiprocessor.
     pub threads_per_multiprocessor: u32,
     /// Registers of all threads on a multiprocessor, of 32 bits.
@@ -388,6 +390,8 @@ pub struct Limits {
     pub shared_per_block_optin: u32,
     /// Bytes of shared memory of all blocks on a multiprocessor.
     pub shared_per_multiprocessor: u32,
+    /// Those that a block takes of them beside its own.
+    pub shared_reserved_per_block: u32,
 }
 
 /// How much was moved between the host and a device.

@@ -1,5 +1,6 @@
 //! The backends of a stencil: their names, and how each runs a call.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use fieldstone_codegen::RunError;
@@ -270,19 +271,19 @@ impl Executor {
         form: &str,
     ) -> PyResult<String> {
         let text = |layout: &Layout| {
-            let target = match (form, accelerator(0)) {
-                ("ptx", Ok(found)) if found.id().kind == Kind::Cuda => gpu.target(found.as_ref()),
-                ("ptx", _) | (_, Err(_)) => Ok(gpu::nvidia(OLDEST)),
-                (_, Ok(found)) => gpu.target(found.as_ref()),
-            }?;
-            let plan = gpu.plan(layout, &target);
+            let found = accelerator(0).ok();
+            let found = found.filter(|found| form != "ptx" || found.id().kind == Kind::Cuda);
+            let plan = gpu.plan(layout, None, found.as_ref())?;
             let words = gpu.in_words(layout);
             Ok(match form {
                 "schedule" => plan.schedule.display(&gpu.program().stencil).to_string(),
                 "llvm" => format!("; {words}\n{}", plan.module.text),
                 _ => {
-                    let comment = if target.is_nvidia() { "//" } else { "#" };
-                    format!("{comment} {words}\n{}", gpu.assembly(&plan, &target)?)
+                    let comment = match plan.module.target.is_nvidia() {
+                        true => "//",
+                        false => "#",
+                    };
+                    format!("{comment} {words}\n{}", gpu.assembly(&plan)?)
                 }
             })
         };
@@ -308,6 +309,9 @@ impl Executor {
         if known.is_empty() {
             known.push(preset.clone());
         }
+        // There may be several for one, for domains of other sizes.
+        let mut before = HashSet::new();
+        known.retain(|layout| before.insert(layout.clone()));
         known
     }
 
@@ -317,7 +321,7 @@ impl Executor {
             Executor::Native(native) => py.detach(|| native.variant(layout).map(|_| ())),
             Executor::Gpu(gpu) => {
                 let accelerator = device::first(py, "compile")?;
-                py.detach(|| gpu.variant(layout, &accelerator).map(|_| ()))
+                py.detach(|| gpu.variant(layout, None, &accelerator).map(|_| ()))
             }
             _ => Ok(()),
         };
@@ -358,9 +362,6 @@ impl Executor {
             .collect()
     }
 }
-
-/// The oldest architecture that kernels are written for.
-pub const OLDEST: (u32, u32) = (7, 0);
 
 /// Refuses choices that kernels do not have.
 fn check_choices(py: Python<'_>, choices: &Choices, tuned: bool) -> PyResult<()> {

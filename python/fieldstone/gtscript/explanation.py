@@ -353,6 +353,10 @@ class Kernel:
         Threads of a block.
     tile : dict of str to int
         Points that a block computes along each axis; without K each thread computes all levels of a column.
+    wanted_threads : int
+        Threads that a block would have if each had as many registers as it wants.
+    registers, spilled_bytes : int or None
+        Registers of each thread, and what it has in memory for lack of more; only known once a GPU has the code.
     shared_bytes : int
         Shared memory of a block.
     extent : dict of str to (int, int)
@@ -361,6 +365,9 @@ class Kernel:
 
     threads: int
     tile: dict[str, int]
+    wanted_threads: int
+    registers: int | None
+    spilled_bytes: int | None
     shared_bytes: int
     extent: dict[str, tuple[int, int]]
 
@@ -649,6 +656,9 @@ def _kernel(facts: Mapping[str, Any]) -> Kernel:
     return Kernel(
         threads=facts["threads"],
         tile={axis: points for axis, points in zip("IJK", facts["tile"], strict=True) if points},
+        wanted_threads=facts["wanted"],
+        registers=facts["registers"],
+        spilled_bytes=facts["spilled"],
         shared_bytes=facts["shared"],
         extent=_reach(facts["extent"]),
     )

@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use fieldstone_device::{Accelerator, BlockFunction, Code, Module, Symbol};
 
+use super::draft::Draft;
 use super::plan::Plan;
+use super::shape::Shape;
 use super::stencil::{Gpu, Variant};
 use crate::compilation::Origin;
 use crate::error::RunError;
@@ -14,29 +16,53 @@ use crate::llvm::abi::Words;
 use crate::llvm::{Layout, Target};
 
 impl Gpu {
+    /// A variant with blocks of the shapes that are wanted; with others where the driver says that these have too few registers, or
+    /// that so many leave others idle.
     pub(super) fn compile(
         &self,
+        (layout, draft): &(Layout, Draft),
+        wanted: &[Shape],
+        domain: Option<[usize; 3]>,
+        accelerator: &Arc<dyn Accelerator>,
+    ) -> Result<Variant, RunError> {
+        let first = self.compile_as(layout, draft, (wanted, wanted), accelerator)?;
+        let shapes = draft.shapes(domain, &first.needs(&draft.room));
+        if shapes == wanted {
+            return Ok(first);
+        }
+        match self.compile_as(layout, draft, (wanted, &shapes), accelerator) {
+            Err(RunError::NotCached { .. }) => Ok(first),
+            other => other,
+        }
+    }
+
+    fn compile_as(
+        &self,
         layout: &Layout,
+        draft: &Draft,
+        (wanted, shapes): (&[Shape], &[Shape]),
         accelerator: &Arc<dyn Accelerator>,
     ) -> Result<Variant, RunError> {
         let start = Instant::now();
         let target = self.target(accelerator.as_ref())?;
-        let plan = self.plan(layout, &target);
+        let plan = self.plan_of(layout, draft, shapes, &target);
         let written = start.elapsed();
         let (module, cached) = match target.is_nvidia() {
             true => self.ptx_module(&plan, &target, accelerator.as_ref())?,
             false => self.function_module(&plan, &target, accelerator.as_ref())?,
         };
+        let kernels = 0..plan.module.kernels.len();
+        let resources = kernels.map(|number| module.resources(number));
         Ok(Variant {
             origin: Origin {
                 cached,
                 duration: start.elapsed(),
                 written,
             },
-            shared_bytes: match target.is_nvidia() {
-                true => vec![0; plan.module.kernels.len()],
-                false => shared_bytes(&plan).collect(),
-            },
+            resources: resources
+                .filter_map(Result::transpose)
+                .collect::<Result<_, _>>()?,
+            wanted: wanted.to_vec(),
             words: Words::new(&self.compilation.program.stencil, &plan.schedule),
             plan,
             accelerator: accelerator.clone(),
@@ -86,10 +112,7 @@ impl Gpu {
         let compilation = &self.compilation;
         compilation.check_types(target)?;
         let (jit, text) = (&compilation.jit, plan.module.text.as_str());
-        let mut symbols = symbols(plan);
-        for (symbol, bytes) in symbols.iter_mut().zip(shared_bytes(plan)) {
-            symbol.shared_bytes = bytes;
-        }
+        let symbols = symbols(plan);
         let names: Vec<&str> = symbols.iter().map(|symbol| symbol.name).collect();
         let usable = |object: &[u8]| jit.load(object, &names).ok();
         let make = || {
@@ -109,18 +132,12 @@ impl Gpu {
     }
 }
 
-/// The kernels of a plan, with shared memory that is part of their code.
+/// The kernels of a plan.
 fn symbols(plan: &Plan) -> Vec<Symbol<'_>> {
     let kernels = plan.module.kernels.iter();
     let symbols = kernels.map(|kernel| Symbol {
         name: kernel.name.as_str(),
-        shared_bytes: 0,
+        shared_bytes: kernel.asked_bytes as u32,
     });
     symbols.collect()
-}
-
-/// What each kernel has of shared memory.
-fn shared_bytes(plan: &Plan) -> impl Iterator<Item = u32> {
-    let kernels = plan.module.kernels.iter();
-    kernels.map(|kernel| kernel.shape.shared_bytes as u32)
 }

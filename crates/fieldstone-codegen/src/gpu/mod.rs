@@ -6,13 +6,16 @@
 //! | `code` | where kernels come from: the cache, LLVM, the driver |
 //! | `prepared`, `memory` | calls, launches, and memory for temporaries |
 //! | `graph` | calls that are repeated as one piece of work |
-//! | [`plan`] | how arrays of one layout are computed with, up to LLVM IR |
-//! | `shape` | threads and points of a block, temporaries in shared memory |
+//! | [`plan`], `draft` | how arrays of one layout are computed with, up to LLVM IR |
+//! | `room` | what a device has room for |
+//! | `shape`, `candidates` | threads and points of a block, temporaries in shared memory; which are fastest |
 //! | `recomputation` | what is computed again rather than shared |
 //! | `place` | where temporaries live |
 //! | [`phases`] | what a block computes between two barriers |
 
+mod candidates;
 mod code;
+mod draft;
 mod graph;
 mod memory;
 pub mod phases;
@@ -20,10 +23,14 @@ mod place;
 pub mod plan;
 mod prepared;
 mod recomputation;
+mod room;
 mod shape;
 pub mod stencil;
 
+pub use candidates::Need;
+pub use draft::Draft;
 pub use graph::{Graph, Recorded};
 pub use prepared::Prepared;
+pub use room::Room;
 pub use shape::{Shape, Shared, order};
 pub use stencil::{Gpu, Variant, nvidia};

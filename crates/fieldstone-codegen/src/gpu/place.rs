@@ -12,9 +12,6 @@ use fieldstone_stencil::{Axis, DType, Extent};
 use super::phases;
 use super::shape::{Shape, Shared};
 
-/// Shared memory that every accelerator gives a block without being asked for it.
-pub const MOST_SHARED: usize = 48 << 10;
-
 /// Of columns whose levels are all kept, each thread has its own in an array; of those with a window, in registers.
 pub fn columns_in_arrays(program: &Program, schedule: &mut Schedule) {
     let extents = program.analysis.temporaries.iter();
@@ -47,8 +44,11 @@ struct Use {
     extent: Extent,
 }
 
-/// Puts what the stages of a nest share into shared memory, where it fits.
-pub fn in_shared(stencil: &Stencil, schedule: &Schedule, nest: &RowNest, shape: &mut Shape) {
+/// What the stages of a nest share.
+pub struct Uses(BTreeMap<TempId, Use>);
+
+/// What the stages of a nest share.
+pub fn uses(schedule: &Schedule, nest: &RowNest) -> Uses {
     let mut uses: BTreeMap<TempId, Use> = BTreeMap::new();
     for (number, stages) in phases::of(nest).into_iter().enumerate() {
         for stage in &nest.stages[stages] {
@@ -73,9 +73,14 @@ pub fn in_shared(stencil: &Stencil, schedule: &Schedule, nest: &RowNest, shape: 
             }
         }
     }
+    Uses(uses)
+}
+
+/// Puts what the stages of a nest share into the shared memory of a block.
+pub fn in_shared(stencil: &Stencil, Uses(uses): &Uses, shape: &mut Shape) {
     let mut taken: Vec<(Range<usize>, Range<usize>)> = Vec::new();
     for (id, used) in uses {
-        let dtype = stencil.temporary(id).dtype.map_or(1, DType::size);
+        let dtype = stencil.temporary(*id).dtype.map_or(1, DType::size);
         let around = |axis: Axis| used.extent.along(axis);
         let points: [usize; 3] = Axis::ALL.map(|axis| {
             let (before, after) = around(axis);
@@ -84,14 +89,14 @@ pub fn in_shared(stencil: &Stencil, schedule: &Schedule, nest: &RowNest, shape: 
         let bytes = points.iter().product::<usize>() * dtype;
         let bytes = bytes.next_multiple_of(ALIGNMENT);
         let offset = free(&taken, &used.phases, bytes);
-        taken.push((used.phases, offset..offset + bytes));
+        taken.push((used.phases.clone(), offset..offset + bytes));
         shape.shared_bytes = shape.shared_bytes.max(offset + bytes);
         let place = Shared {
             offset,
             before: Axis::ALL.map(|axis| around(axis).0),
             points,
         };
-        shape.shared.insert(id, place);
+        shape.shared.insert(*id, place);
     }
 }
 

@@ -37,7 +37,7 @@ impl Gpu {
         accelerator: &Arc<dyn Accelerator>,
     ) -> Result<Prepared, RunError> {
         let layout = self.compilation.elements.layout_of(call);
-        let variant = self.variant(&layout, accelerator)?;
+        let variant = self.variant(&layout, Some(call.domain), accelerator)?;
         let schedule = &variant.plan.schedule;
         let template = Template::new(&self.compilation, schedule, &variant.words, call);
         let mut addresses = template.addresses();
@@ -171,14 +171,19 @@ impl Prepared {
 
     /// One launch, with its words.
     pub(super) fn launch<'a>(&'a self, words: &'a [u64], number: usize) -> Launch<'a> {
-        let plan::Launch { kernel, grid, .. } = self.launches[number];
+        let plan::Launch {
+            kernel,
+            grid,
+            shared_bytes,
+            ..
+        } = self.launches[number];
         let shape = &self.variant.plan.module.kernels[kernel].shape;
         Launch {
             kernel,
             // More blocks than that no device takes, which says so.
             grid: grid.map(|count| u32::try_from(count).unwrap_or(u32::MAX)),
             block: [shape.threads as u32, 1, 1],
-            shared_bytes: self.variant.shared_bytes[kernel],
+            shared_bytes: shared_bytes as u32,
             words,
             addresses: &self.addresses,
         }

@@ -20,7 +20,7 @@ use super::{phases, shape::Shape};
 use crate::cost::cycles;
 
 /// Cycles until all threads of a block have passed a barrier, and have found their points behind it.
-const BARRIER: f64 = 20.0;
+pub(super) const BARRIER: f64 = 20.0;
 
 /// Statements of a point, at most: more need more registers than there are.
 const MOST_STATEMENTS: usize = 200;

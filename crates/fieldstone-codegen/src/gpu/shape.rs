@@ -10,17 +10,11 @@ use crate::choices::Choices;
 /// Points of a tile along the lanes: the threads that an accelerator runs in step.
 const LANES: usize = 32;
 
-/// Levels of a point that a thread computes where the next one reads what one has read. More save little.
-const CLIMB: usize = 4;
+/// Threads of a block where nobody chose more: that many have 128 registers each.
+const MANY_THREADS: usize = 512;
 
 /// Threads of a block, at most: that many have 64 registers each.
 const MOST_THREADS: usize = 1024;
-
-/// Rows of columns of a block. Few, so that those of a small domain are shared out evenly.
-const COLUMNS: usize = 2;
-
-/// Columns that a processor shall sweep over at once, at least: enough for what it waits for, and 128 registers for each.
-const COLUMNS_AT_ONCE: usize = 512;
 
 /// How a block of threads computes a nest.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +27,9 @@ pub struct Shape {
     pub tile: [usize; 3],
     /// Levels of its tile that each thread computes, one behind the other.
     pub climb: usize,
+    /// Blocks that a processor shall have at once, at least, so that each thread may have so many registers; `None` where the
+    /// assembler knows best. It spills registers of columns for the sake of threads that there are not.
+    pub resident: Option<usize>,
     /// Temporaries in shared memory.
     pub shared: BTreeMap<TempId, Shared>,
     /// Bytes of shared memory.
@@ -51,49 +48,62 @@ pub struct Shared {
 }
 
 impl Shape {
-    /// Points of a tile across the lanes that may be tried, the best first.
-    pub const SIDES: [usize; 4] = [8, 4, 2, 1];
-
-    /// For tiles with so many points across the lanes, or with as many along each axis as was chosen.
-    pub fn of_rows(lanes: Axis, side: usize, choices: &Choices) -> Shape {
+    /// For tiles of so many points along the lanes, and across them, or of as many along each axis as was chosen.
+    pub fn of_rows(lanes: Axis, [along, across]: [usize; 2], choices: &Choices) -> Shape {
         let [first, second, _] = order(lanes);
         let mut tile = [1; 3];
-        tile[first.index()] = LANES;
-        tile[second.index()] = side;
+        tile[first.index()] = along;
+        tile[second.index()] = across;
         for axis in Axis::ALL {
             let chosen = choices.tile(axis);
             tile[axis.index()] = chosen.unwrap_or(tile[axis.index()]);
         }
-        Shape::of_tile(lanes, tile)
+        Shape::of_tile(lanes, tile, choices)
     }
 
-    /// For columns side by side along an axis.
-    pub fn of_columns(lanes: Axis, choices: &Choices) -> Shape {
+    /// For columns side by side along an axis, in so many rows.
+    pub fn of_columns(lanes: Axis, rows: usize, choices: &Choices) -> Shape {
         let [first, second, _] = order(lanes);
         let mut tile = [0; 3];
         tile[first.index()] = choices.tile(first).unwrap_or(LANES);
-        tile[second.index()] = choices.tile(second).unwrap_or(COLUMNS);
-        Shape::of_tile(lanes, tile)
+        tile[second.index()] = choices.tile(second).unwrap_or(rows);
+        Shape::of_tile(lanes, tile, choices)
     }
 
-    /// A thread computes several points of a tile that has more points than a block may have threads.
-    fn of_tile(lanes: Axis, tile: [usize; 3]) -> Shape {
+    /// A thread computes several points of a tile that has more points than the block has threads.
+    fn of_tile(lanes: Axis, tile: [usize; 3], choices: &Choices) -> Shape {
         let points: usize = tile.iter().map(|points| (*points).max(1)).product();
+        let most = match choices.tile {
+            [None, None, None] => MANY_THREADS,
+            _ => MOST_THREADS,
+        };
         Shape {
             lanes,
-            threads: points.next_power_of_two().clamp(LANES, MOST_THREADS),
+            threads: points.next_power_of_two().clamp(LANES, most),
             tile,
             climb: 1,
+            resident: None,
             shared: BTreeMap::new(),
             shared_bytes: 0,
         }
     }
 
     /// The same, with threads that compute several levels.
-    pub fn climbing(mut self) -> Shape {
-        self.climb = CLIMB;
-        self.tile[2] = CLIMB;
+    pub fn climbing(mut self, levels: usize) -> Shape {
+        self.climb = levels;
+        self.tile[2] = levels;
         self
+    }
+
+    /// The same, where a processor has so many columns at once, at least.
+    pub fn with_columns(mut self, columns: usize) -> Shape {
+        self.resident = Some((columns / self.threads).max(1));
+        self
+    }
+
+    /// Threads that a processor has at once, at least.
+    pub fn threads_at_once(&self) -> usize {
+        self.threads * self.resident.unwrap_or(1)
     }
 
     /// Blocks along I, J, K that compute so many points.
@@ -102,13 +112,6 @@ impl Shape {
             0 => 1,
             tile => points[n].div_ceil(tile),
         })
-    }
-
-    /// Blocks that a processor shall have at once, at least, so that each thread may have so many registers; `None` where the
-    /// assembler knows best. It spills registers of columns for the sake of threads that there are not.
-    pub fn resident(&self) -> Option<usize> {
-        let are_columns = self.tile[2] == 0;
-        are_columns.then_some((COLUMNS_AT_ONCE / self.threads).max(1))
     }
 
     /// The axes, that of the lanes first.

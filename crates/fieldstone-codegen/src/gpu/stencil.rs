@@ -2,11 +2,15 @@
 
 use std::sync::{Arc, Mutex};
 
-use fieldstone_device::{Accelerator, Kind, Module, Properties};
+use fieldstone_device::{Accelerator, Kind, Module, Properties, Resources};
 use fieldstone_stencil::program::Program;
 
+use super::candidates::Need;
+use super::draft::Draft;
 use super::memory::Spare;
 use super::plan::Plan;
+use super::room::Room;
+use super::shape::Shape;
 use crate::cache::Cache;
 use crate::choices::Choices;
 use crate::compilation::{Compilation, Origin, Reuse};
@@ -20,7 +24,9 @@ use crate::variants::Variants;
 /// A stencil as kernels, one variant for each layout and device it was called with.
 pub struct Gpu {
     pub(super) compilation: Compilation,
-    choices: Choices,
+    pub(super) choices: Choices,
+    /// By layout.
+    drafts: Variants<(Layout, Draft)>,
     variants: Variants<Variant>,
     /// Memory of temporaries that are arrays, kept for the next run.
     pub(super) spare: Mutex<Vec<Spare>>,
@@ -36,9 +42,11 @@ pub struct Variant {
     pub accelerator: Arc<dyn Accelerator>,
     /// The kernels in the device's memory.
     pub module: Box<dyn Module>,
+    /// The shapes of blocks that each kernel would have if threads had as many registers as they want.
+    pub wanted: Vec<Shape>,
+    /// What each kernel takes of the device, if that is a GPU.
+    pub resources: Vec<Resources>,
     pub(super) words: Words,
-    /// Bytes of shared memory that each kernel is to be launched with: those that are not part of its code.
-    pub(super) shared_bytes: Vec<u32>,
 }
 
 /// Architectures of NVIDIA's GPUs that LLVM writes code for; newer ones run that of older ones.
@@ -92,6 +100,7 @@ impl Gpu {
         Gpu {
             compilation: Compilation::new(program, "gpu", jit, cache, reuse),
             choices,
+            drafts: Variants::default(),
             variants: Variants::default(),
             spare: Mutex::default(),
         }
@@ -120,21 +129,42 @@ impl Gpu {
         }
     }
 
-    /// The code for a layout on a device, compiled where there is none yet.
+    /// The code for a layout and a domain, or a large one, on a device, compiled where there is none yet.
     ///
     /// # Errors
     /// If LLVM or the device's driver fails.
     pub fn variant(
         &self,
         layout: &Layout,
+        domain: Option<[usize; 3]>,
         accelerator: &Arc<dyn Accelerator>,
     ) -> Result<Arc<Variant>, RunError> {
-        let is_wanted = |one: &Variant| one.is_for(layout, accelerator);
+        let draft = self.draft(layout, &Room::of(&accelerator.properties()));
+        let wanted = draft.1.shapes(domain, &[]);
+        let is_wanted = |one: &Variant| one.is_for(layout, accelerator) && one.wanted == wanted;
         if let Some(known) = self.variants.find(is_wanted) {
             return Ok(known);
         }
-        let fresh = self.compile(layout, accelerator)?;
-        Ok(self.variants.add(fresh, is_wanted))
+        match self.compile(&draft, &wanted, domain, accelerator) {
+            Ok(fresh) => Ok(self.variants.add(fresh, is_wanted)),
+            // What is for large domains is right for all.
+            Err(RunError::NotCached { .. }) if domain.is_some() => {
+                self.variant(layout, None, accelerator)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn draft(&self, layout: &Layout, room: &Room) -> Arc<(Layout, Draft)> {
+        let is_wanted = |(known, draft): &(Layout, Draft)| known == layout && draft.room == *room;
+        let fresh = || {
+            let elements = self.compilation.elements.layout(layout);
+            let program = &self.compilation.program;
+            let draft = deep(|| Draft::new(program, &elements, room, &self.choices));
+            (layout.clone(), draft)
+        };
+        let known = self.drafts.find(is_wanted);
+        known.unwrap_or_else(|| self.drafts.add(fresh(), is_wanted))
     }
 
     /// Every variant compiled so far.
@@ -142,24 +172,62 @@ impl Gpu {
         self.variants.all()
     }
 
-    /// How arrays of a layout are computed with for a target, up to LLVM IR.
-    pub fn plan(&self, layout: &Layout, target: &Target) -> Plan {
-        let elements = self.compilation.elements.layout(layout);
-        let program = &self.compilation.program;
-        let plan = deep(|| Plan::new(program, &elements, target, &self.choices));
+    /// The code for a layout and a domain, or a large one, on a device, if there is any.
+    pub fn known(
+        &self,
+        layout: &Layout,
+        domain: Option<[usize; 3]>,
+        accelerator: &Arc<dyn Accelerator>,
+    ) -> Option<Arc<Variant>> {
+        let draft = self.draft(layout, &Room::of(&accelerator.properties()));
+        let wanted = draft.1.shapes(domain, &[]);
+        self.variants
+            .find(|one| one.is_for(layout, accelerator) && one.wanted == wanted)
+    }
+
+    /// How arrays of a layout are computed with on a domain, or a large one, up to LLVM IR: on a device, or on any GPU.
+    ///
+    /// # Errors
+    /// If the device is too old.
+    pub fn plan(
+        &self,
+        layout: &Layout,
+        domain: Option<[usize; 3]>,
+        accelerator: Option<&Arc<dyn Accelerator>>,
+    ) -> Result<Plan, RunError> {
+        let (target, room) = match accelerator {
+            None => (nvidia(ARCHITECTURES[0]), Room::LEAST),
+            Some(found) => match self.known(layout, domain, found) {
+                Some(known) => return Ok(known.plan.clone()),
+                None => (self.target(found.as_ref())?, Room::of(&found.properties())),
+            },
+        };
+        let draft = self.draft(layout, &room);
+        let shapes = draft.1.shapes(domain, &[]);
+        Ok(self.plan_of(layout, &draft.1, &shapes, &target))
+    }
+
+    pub(super) fn plan_of(
+        &self,
+        layout: &Layout,
+        draft: &Draft,
+        shapes: &[Shape],
+        target: &Target,
+    ) -> Plan {
+        let plan = deep(|| Plan::new(&self.compilation.program, draft, shapes, target));
         Plan {
             layout: layout.clone(),
             ..plan
         }
     }
 
-    /// The assembly of a plan for a target: PTX for a GPU of NVIDIA.
+    /// The assembly of a plan: PTX for a GPU of NVIDIA.
     ///
     /// # Errors
     /// If LLVM fails.
-    pub fn assembly(&self, plan: &Plan, target: &Target) -> Result<String, RunError> {
+    pub fn assembly(&self, plan: &Plan) -> Result<String, RunError> {
         let (jit, text) = (&self.compilation.jit, &plan.module.text);
-        match target.is_nvidia() {
+        match plan.module.target.is_nvidia() {
             true => {
                 let ptx = jit.compile_for(&plan.module.target, text)?;
                 Ok(String::from_utf8_lossy(&ptx).into_owned())
@@ -187,5 +255,12 @@ impl Gpu {
 impl Variant {
     fn is_for(&self, layout: &Layout, accelerator: &Arc<dyn Accelerator>) -> bool {
         self.plan.layout == *layout && Arc::ptr_eq(&self.accelerator, accelerator)
+    }
+
+    /// What threads of each kernel need, where that is known.
+    pub(super) fn needs(&self, room: &Room) -> Vec<Need> {
+        let both = self.resources.iter().zip(&self.plan.module.kernels);
+        both.map(|(resources, kernel)| Need::of(resources, &kernel.shape, room))
+            .collect()
     }
 }

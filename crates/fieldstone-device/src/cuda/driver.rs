@@ -44,6 +44,8 @@ pub(super) mod attribute {
     pub(in super::super) const MANAGED_MEMORY: c_int = 83;
     pub(in super::super) const CONCURRENT_MANAGED_ACCESS: c_int = 89;
     pub(in super::super) const SHARED_PER_BLOCK_OPTIN: c_int = 97;
+    pub(in super::super) const BLOCKS_PER_MULTIPROCESSOR: c_int = 106;
+    pub(in super::super) const SHARED_RESERVED_PER_BLOCK: c_int = 111;
 }
 
 /// Numbers of what the driver knows of a kernel.

@@ -109,6 +109,11 @@ impl Cuda {
             limits: Limits {
                 warp: number(attribute::WARP_SIZE)?,
                 threads_per_block: number(attribute::MAX_THREADS_PER_BLOCK)?,
+                // Drivers older than CUDA 11 do not know these two; no GPU has fewer blocks or reserves more.
+                blocks_per_multiprocessor: number(attribute::BLOCKS_PER_MULTIPROCESSOR)
+                    .unwrap_or(16),
+                shared_reserved_per_block: number(attribute::SHARED_RESERVED_PER_BLOCK)
+                    .unwrap_or(1 << 10),
                 threads_per_multiprocessor: number(attribute::MAX_THREADS_PER_MULTIPROCESSOR)?,
                 registers_per_multiprocessor: number(attribute::REGISTERS_PER_MULTIPROCESSOR)?,
                 shared_per_block: number(attribute::SHARED_PER_BLOCK)?,

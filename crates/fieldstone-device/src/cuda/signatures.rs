@@ -93,7 +93,7 @@ fn the_numbers_are_those_of_the_header_of_the_driver() {
     use sys::CUfunction_attribute_enum as function;
     use sys::CUjit_option_enum as option;
     use sys::CUpointer_attribute_enum as pointer;
-    let numbers: [(c_int, c_int); 34] = [
+    let numbers: [(c_int, c_int); 36] = [
         (
             attribute::MULTIPROCESSOR_COUNT,
             device::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT as c_int,
@@ -189,6 +189,14 @@ fn the_numbers_are_those_of_the_header_of_the_driver() {
         (
             attribute::REGISTERS_PER_MULTIPROCESSOR,
             device::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR as c_int,
+        ),
+        (
+            attribute::BLOCKS_PER_MULTIPROCESSOR,
+            device::CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR as c_int,
+        ),
+        (
+            attribute::SHARED_RESERVED_PER_BLOCK,
+            device::CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK as c_int,
         ),
         (
             function_attribute::MAX_THREADS,

@@ -18,11 +18,13 @@ const ALIGNMENT: usize = 256;
 pub(super) const LIMITS: Limits = Limits {
     warp: 32,
     threads_per_block: 1024,
+    blocks_per_multiprocessor: 16,
     threads_per_multiprocessor: 1024,
     registers_per_multiprocessor: 65536,
     shared_per_block: 48 << 10,
     shared_per_block_optin: 64 << 10,
     shared_per_multiprocessor: 64 << 10,
+    shared_reserved_per_block: 0,
 };
 
 /// The most blocks along each axis of a grid, as for a GPU.

@@ -18,6 +18,8 @@
  *   DOUBLE_NO_MANAGED=1         devices have no managed memory
  *   DOUBLE_VERSION=number       version of the driver
  *   DOUBLE_IDLE=1               kernels that are not known do nothing
+ *   DOUBLE_REGISTERS=n          registers of each thread of a kernel (16)
+ *   DOUBLE_SPILLING=n           kernels for blocks of more than n threads have too few of them
  * and compiled with -DOLD it lacks a function.
  */
 #define _GNU_SOURCE
@@ -308,6 +310,8 @@ CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device) {
     case 83: *value = !setting("DOUBLE_NO_MANAGED", 0); return SUCCESS;
     case 89: *value = 1; return SUCCESS; /* concurrent managed access */
     case 97: *value = SHARED_OPTIN; return SUCCESS;
+    case 106: *value = 32; return SUCCESS;      /* blocks per multiprocessor */
+    case 111: *value = 1 << 10; return SUCCESS; /* shared memory that each block takes beside its own */
     default: return INVALID_VALUE;
     }
 }
@@ -939,13 +943,23 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
     return SUCCESS;
 }
 
+/* Threads of a block, as the text of a kernel says. */
+static long threads_of(CUfunction function) {
+    char wanted[256];
+    snprintf(wanted, sizeof wanted, ".entry %s(", function->name);
+    const char *start = strstr(function->module->text, wanted);
+    const char *said = start ? strstr(start, ".maxntid ") : NULL;
+    return said ? atol(said + strlen(".maxntid ")) : MOST_THREADS;
+}
+
 CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction function) {
     ENTER_CONTEXT
     is_module(function->module);
     switch (attribute) {
     case 0: *value = MOST_THREADS; return SUCCESS;
-    case 1: case 3: *value = 0; return SUCCESS;
-    case 4: *value = 16; return SUCCESS; /* registers */
+    case 1: *value = 0; return SUCCESS;
+    case 3: *value = threads_of(function) > setting("DOUBLE_SPILLING", MOST_THREADS) ? 8 : 0; return SUCCESS;
+    case 4: *value = (int)setting("DOUBLE_REGISTERS", 16); return SUCCESS;
     default: return INVALID_VALUE;
     }
 }

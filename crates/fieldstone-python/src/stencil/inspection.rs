@@ -2,6 +2,7 @@
 
 use fieldstone_codegen::choices::Choices;
 use fieldstone_codegen::gpu::plan::Plan;
+use fieldstone_codegen::gpu::{Draft, Room};
 use fieldstone_codegen::llvm::{Layout, Target};
 use fieldstone_codegen::stack::deep;
 use pyo3::prelude::*;
@@ -98,7 +99,9 @@ impl Stencil {
             let (program, _) = deep(|| self.program.for_schedule());
             let fields = program.stencil.fields.iter();
             let layout = Layout(fields.map(|field| field.axes.iter().next()).collect());
-            let plan = deep(|| Plan::new(&program, &layout, &target, &Choices::default()));
+            let draft = deep(|| Draft::new(&program, &layout, &Room::LEAST, &Choices::default()));
+            let shapes = draft.shapes(None, &[]);
+            let plan = deep(|| Plan::new(&program, &draft, &shapes, &target));
             jit.compile_for(&plan.module.target, &plan.module.text)
         });
         let code = compiled.map_err(|error| run_error(py, &error.into()))?;

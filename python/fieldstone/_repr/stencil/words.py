@@ -123,7 +123,10 @@ def kernel(one: Kernel) -> str:
     levels = "" if "K" in one.tile else ", all levels of a column by one thread"
     around = f"; around the domain {reach(one.extent)}" if one.extent else ""
     shared = f"{size(one.shared_bytes)} of shared memory" if one.shared_bytes else "no shared memory"
-    return f"blocks of {one.threads} threads for {points}{levels}; {shared}{around}"
+    registers = "" if one.registers is None else f" of {one.registers} registers"
+    fewer = f", as {one.wanted_threads} would have too few" if one.wanted_threads != one.threads else ""
+    spilled = f"; {size(one.spilled_bytes)} of each thread in memory for lack of registers" if one.spilled_bytes else ""
+    return f"blocks of {one.threads} threads{registers}{fewer} for {points}{levels}; {shared}{spilled}{around}"
 
 
 def memory(temporary: Temporary) -> str:

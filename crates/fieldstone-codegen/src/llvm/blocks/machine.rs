@@ -19,6 +19,9 @@ pub(super) enum Machine {
     Amd,
 }
 
+/// Bytes of shared memory that code for a GPU of NVIDIA may have; more are asked for at each launch.
+const MOST_OF_CODE: usize = 48 << 10;
+
 /// Steps of this size visit each of a power of two threads, neighbours neither behind each other nor in order.
 const STEP: usize = 109;
 
@@ -39,7 +42,7 @@ impl Machine {
                 "define void @{name}(ptr noalias readonly %words, i64 %begin, i64 %end, ptr noalias %shared) #0"
             ),
             Machine::Nvidia => {
-                let resident = shape.resident();
+                let resident = shape.resident;
                 let resident = resident.map(|blocks| format!(" \"nvvm.minctasm\"=\"{blocks}\""));
                 format!(
                     "define ptx_kernel void @{name}(ptr noalias readonly byval([{count} x i64]) align 8 %words) #0 \
@@ -54,15 +57,27 @@ impl Machine {
         }
     }
 
+    /// Bytes of so much shared memory that a launch has to ask for.
+    pub fn asked(self, bytes: usize) -> usize {
+        match self {
+            Machine::Nvidia if bytes <= MOST_OF_CODE => 0,
+            Machine::Nvidia | Machine::Host => bytes,
+            Machine::Amd => 0,
+        }
+    }
+
     /// The name of the shared memory of a kernel, and its definition.
     pub fn shared(self, name: &str, bytes: usize) -> (String, String) {
         match self {
             Machine::Host => (String::from("%shared"), String::new()),
             _ => {
-                let definition = match bytes {
-                    0 => String::new(),
-                    _ => format!(
+                let definition = match (bytes, self.asked(bytes)) {
+                    (0, _) => String::new(),
+                    (_, 0) => format!(
                         "@{name}_shared = internal addrspace(3) global [{bytes} x i8] poison, align 16\n"
+                    ),
+                    _ => format!(
+                        "@{name}_shared = external addrspace(3) global [0 x i8], align 16\n"
                     ),
                 };
                 let pointer = format!("addrspacecast (ptr addrspace(3) @{name}_shared to ptr)");

@@ -73,6 +73,8 @@ pub struct Kernel {
     pub shape: Shape,
     /// Points around the domain that it computes as well.
     pub extent: Extent,
+    /// Bytes of shared memory that launches have to ask for: those that are not part of the code.
+    pub asked_bytes: usize,
 }
 
 /// The loops of a kernel.
@@ -174,6 +176,7 @@ pub fn emit<'a>(
         needs.extend(kernel(&mut module.text, &name, &context, &block, nest));
         module.kernels.push(Kernel {
             name,
+            asked_bytes: machine.asked(shape.shared_bytes),
             shape,
             extent: nest.extent(),
         });

@@ -1,13 +1,12 @@
 //! Kernels of a device, and where their temporaries live.
 
-use fieldstone_codegen::gpu::{Gpu, nvidia};
+use fieldstone_codegen::gpu::Gpu;
 use fieldstone_codegen::llvm::Layout;
+use fieldstone_codegen::llvm::blocks::Kernel;
 use fieldstone_device::accelerator;
 use fieldstone_stencil::ir::TempId;
 use fieldstone_stencil::schedule::Placement;
 use pyo3::prelude::*;
-
-use crate::backend::OLDEST;
 
 /// How a stencil is computed by blocks of threads for arrays of one layout.
 #[derive(IntoPyObject)]
@@ -27,6 +26,11 @@ struct KernelFacts {
     threads: usize,
     /// Points that a block computes along I, J, K; none where each thread computes all levels.
     tile: [usize; 3],
+    /// Threads that a block would have if each had as many registers as it wants.
+    wanted: usize,
+    /// Registers of each thread, and bytes of it in memory for lack of them, where a GPU has told.
+    registers: Option<u32>,
+    spilled: Option<u32>,
     /// Bytes of shared memory of a block.
     shared: usize,
     extent: Vec<(i32, i32)>,
@@ -46,9 +50,14 @@ struct PlaceFacts {
 impl DeviceFacts {
     /// For the device there is, else for the oldest one that there may be.
     pub fn new(gpu: &Gpu, layout: &Layout, domain: Option<[usize; 3]>) -> Self {
-        let there = accelerator(0).ok();
-        let target = there.and_then(|found| gpu.target(found.as_ref()).ok());
-        let plan = gpu.plan(layout, &target.unwrap_or_else(|| nvidia(OLDEST)));
+        let found = accelerator(0).ok();
+        let found = found.filter(|found| gpu.target(found.as_ref()).is_ok());
+        let known = found
+            .as_ref()
+            .and_then(|found| gpu.known(layout, domain, found));
+        let plan = gpu
+            .plan(layout, domain, found.as_ref())
+            .expect("code can be made for this device");
         let kernels = plan.module.kernels.iter();
         let is_shared = |id: TempId| {
             kernels
@@ -74,15 +83,22 @@ impl DeviceFacts {
                 bytes_per_point,
             }
         });
-        let kernel = |kernel: &fieldstone_codegen::llvm::blocks::Kernel| KernelFacts {
-            threads: kernel.shape.threads,
-            tile: kernel.shape.tile,
-            shared: kernel.shape.shared_bytes,
-            extent: kernel.extent.0.to_vec(),
+        let kernel = |(number, kernel): (usize, &Kernel)| {
+            let wanted = known.as_ref().map(|known| &known.wanted[number]);
+            let resources = known.as_ref().and_then(|known| known.resources.get(number));
+            KernelFacts {
+                threads: kernel.shape.threads,
+                tile: kernel.shape.tile,
+                wanted: wanted.unwrap_or(&kernel.shape).threads,
+                registers: resources.map(|resources| resources.registers),
+                spilled: resources.map(|resources| resources.local_bytes),
+                shared: kernel.shape.shared_bytes,
+                extent: kernel.extent.0.to_vec(),
+            }
         };
         DeviceFacts {
             contiguous: plan.schedule.contiguous.to_string(),
-            kernels: kernels.clone().map(kernel).collect(),
+            kernels: kernels.clone().enumerate().map(kernel).collect(),
             temporaries: temporaries.collect(),
             launches: domain.map(|domain| plan.launches(domain).len()),
         }
