@@ -81,11 +81,11 @@ fn distance(found: f32, exact: f64) -> f64 {
         return f64::INFINITY;
     }
     // What is too large is infinity, which stands where the next number would.
-    let beyond = f64::from(f32::MAX) + 2f64.powi(104);
+    let beyond = f64::from(f32::MAX) + f64::from_bits((1023 + 104) << 52);
     let of_found = f64::from(found).clamp(-beyond, beyond);
     let exact = exact.clamp(-beyond, beyond);
-    let exponent = ((exact.abs().to_bits() >> 52) as i32 - 1023).max(-126);
-    (of_found - exact).abs() / 2f64.powi(exponent - 23)
+    let exponent = (exact.abs().to_bits() >> 52).max(1023 - 126);
+    (of_found - exact).abs() * f64::from_bits((2 * 1023 + 23 - exponent) << 52)
 }
 
 fn setting(name: &str) -> Option<String> {

@@ -1,18 +1,26 @@
 //! Elements that follow each other on one side at most, in tiles that keep both sides in cache.
+//!
+//! Where the source is best walked along another axis than the target, a tile is brought into memory between as it lies in the
+//! source, transposed there, and spread over the target: the transposition has elements that follow each other on both sides.
 
 use crate::PerAxis;
+use crate::between::{apart, room};
 use crate::loops::{Loop, Nest};
 use crate::share::{Source, Target, share};
-use crate::simd::{self, Rows};
+use crate::simd::{self, Fetch, Plane};
 use crate::tiles::{Cut, Tiles};
+use std::cell::RefCell;
 
 /// Bytes of a tile along the axis with the target's smallest stride.
 const WIDTH: usize = 512;
 
+/// Elements along the other axis where the tile is transposed.
+const TURNED: usize = 64;
+
 /// The same where the axis has the smallest stride of both, so that a tile is a few rows.
 const ROW: usize = 4096;
 
-/// Bytes of a tile along the other axis.
+/// Bytes of such a tile along the other axis.
 const LENGTH: usize = 2048;
 
 /// Copies the nest's elements.
@@ -21,15 +29,16 @@ const LENGTH: usize = 2048;
 /// The nest's elements must be readable from `source` on and writable from `target` on, by nobody else meanwhile, and be apart.
 pub(crate) unsafe fn copy(nest: &Nest, source: Source, target: Target, threads: usize) {
     let (a, b, outer) = plane(nest);
-    let width = if b.source.unsigned_abs() < a.source.unsigned_abs() {
-        WIDTH
+    let itemsize = nest.itemsize;
+    let turned = b.size > 1 && b.source.unsigned_abs() < a.source.unsigned_abs();
+    let (width, length) = if turned {
+        (WIDTH.div_ceil(itemsize), TURNED)
     } else {
-        ROW
+        (ROW.div_ceil(itemsize), LENGTH.div_ceil(itemsize))
     };
-    let cut = |axis: Loop, bytes: usize| Cut::new(axis.size, bytes.div_ceil(nest.itemsize), 1);
     let tiles = Tiles {
-        a: cut(a, width),
-        b: cut(b, LENGTH),
+        a: Cut::new(a.size, width, 1),
+        b: Cut::new(b.size, length, 1),
         outer: &outer,
     };
     share(tiles.count(), nest.bytes(), threads, &|begin, end| {
@@ -40,7 +49,13 @@ pub(crate) unsafe fn copy(nest: &Nest, source: Source, target: Target, threads: 
             let part = |axis: Loop, size| Loop { size, ..axis };
             let (a, b) = (part(a, part_a.len()), part(b, part_b.len()));
             // SAFETY: the tile is within the nest's elements.
-            unsafe { copy_tile(nest.itemsize, a, b, from, to) };
+            unsafe {
+                if turned {
+                    BETWEEN.with_borrow_mut(|between| between.turn(itemsize, a, b, from, to));
+                } else {
+                    simd::strided()(from, to, b, a, itemsize);
+                }
+            }
         });
     });
 }
@@ -60,49 +75,70 @@ fn plane(nest: &Nest) -> (Loop, Loop, PerAxis<Loop>) {
     (a, b.unwrap_or(Loop::ONCE), outer)
 }
 
-/// # Safety
-/// As for the copy this is a part of.
-unsafe fn copy_tile(itemsize: usize, a: Loop, b: Loop, source: *const u8, target: *mut u8) {
-    // SAFETY: as the caller says.
-    unsafe {
-        match itemsize {
-            1 => typed::<u8>(a, b, source, target),
-            2 => typed::<[u8; 2]>(a, b, source, target),
-            4 => typed::<[u8; 4]>(a, b, source, target),
-            8 => typed::<[u8; 8]>(a, b, source, target),
-            16 => typed::<[u8; 16]>(a, b, source, target),
-            bytes => {
-                let rows = Rows {
-                    count: a.size,
-                    bytes,
-                    source: a.source,
-                    target: a.target,
-                };
-                each(b, source, target, |from, to| {
-                    simd::short_rows()(from, to, rows)
-                });
+thread_local! {
+    static BETWEEN: RefCell<Between> = RefCell::default();
+}
+
+/// Memory for a tile in the order of the source, and for one in that of the target. It stays with the thread.
+#[derive(Default)]
+struct Between {
+    gathered: Vec<u8>,
+    transposed: Vec<u8>,
+    /// Where rows begin in the source, and columns in the target.
+    rows: Vec<isize>,
+    columns: Vec<isize>,
+}
+
+impl Between {
+    /// Copies a tile whose elements are near each other along `a` in the target and along `b` in the source.
+    ///
+    /// # Safety
+    /// Its elements must be readable from `source` on and writable from `target` on, and be apart.
+    unsafe fn turn(
+        &mut self,
+        itemsize: usize,
+        a: Loop,
+        b: Loop,
+        source: *const u8,
+        target: *mut u8,
+    ) {
+        let unit = itemsize as isize;
+        let (row, column) = (apart(b.size * itemsize), apart(a.size * itemsize));
+        let (gather, spread) = (b.source != unit, a.target != unit);
+        let (mut from, mut from_step) = (source, a.source);
+        if gather {
+            let room = room(&mut self.gathered, a.size * row);
+            (from, from_step) = (room, row as isize);
+            let line = |axis: Loop, target| Loop { target, ..axis };
+            // SAFETY: the memory has room for the tile; the rest is as the caller says.
+            unsafe {
+                simd::strided()(source, room, line(a, from_step), line(b, unit), itemsize);
             }
+        }
+        let (mut to, mut to_step) = (target, b.target);
+        if spread {
+            to = room(&mut self.transposed, b.size * column);
+            to_step = column as isize;
+        }
+        places(&mut self.rows, a.size, from_step);
+        places(&mut self.columns, b.size, to_step);
+        let plane = Plane {
+            a: &self.rows,
+            b: &self.columns,
+            itemsize,
+        };
+        let transpose = simd::transposition(itemsize).run;
+        // SAFETY: as above.
+        unsafe { transpose(from, to, plane, &mut Fetch::nothing()) };
+        if spread {
+            let line = |axis: Loop, source| Loop { source, ..axis };
+            // SAFETY: as above.
+            unsafe { simd::strided()(to, target, line(b, to_step), line(a, unit), itemsize) };
         }
     }
 }
 
-/// # Safety
-/// As for the copy this is a part of, and `T` has the size of an element and no alignment.
-unsafe fn typed<T: Copy>(a: Loop, b: Loop, source: *const u8, target: *mut u8) {
-    each(b, source, target, |from, to| {
-        each(a, from, to, |from, to| {
-            // SAFETY: both are elements of the tile.
-            unsafe { to.cast::<T>().write(from.cast::<T>().read()) };
-        });
-    });
-}
-
-#[inline(always)]
-fn each(axis: Loop, source: *const u8, target: *mut u8, body: impl Fn(*const u8, *mut u8)) {
-    for n in 0..axis.size as isize {
-        body(
-            source.wrapping_offset(n * axis.source),
-            target.wrapping_offset(n * axis.target),
-        );
-    }
+fn places(found: &mut Vec<isize>, count: usize, step: isize) {
+    found.clear();
+    found.extend((0..count as isize).map(|n| n * step));
 }

@@ -29,6 +29,7 @@
 //! ```
 
 mod allocate;
+mod between;
 mod copy;
 mod dims;
 mod elements;

@@ -5,6 +5,7 @@
 //! any time. So a part has few rows of the source and all of what is contiguous of them, and the lines of its next columns are asked
 //! for while the present ones are moved.
 
+use crate::between::{apart, room};
 use crate::loops::turns;
 use crate::share::{Source, Target};
 use crate::simd::{self, Fetch, LINE, Plane, Rows};
@@ -257,17 +258,4 @@ impl Part {
             kept.copy_from_nonoverlapping(between.wrapping_add(self.bytes - end), end);
         }
     }
-}
-
-/// So many bytes from the beginning of a line on.
-fn room(memory: &mut Vec<u8>, bytes: usize) -> *mut u8 {
-    memory.resize(memory.len().max(bytes + LINE), 0);
-    let skip = memory.as_ptr().align_offset(LINE);
-    memory[skip..].as_mut_ptr()
-}
-
-/// The distance of rows so that few of them fall into one set of a cache.
-fn apart(bytes: usize) -> usize {
-    let lines = bytes.div_ceil(LINE);
-    (lines + usize::from(lines.is_multiple_of(2))) * LINE
 }

@@ -137,6 +137,36 @@ proptest! {
     }
 }
 
+/// Of more than one tile along each axis.
+#[test]
+fn elements_that_do_not_follow_each_other_are_copied_and_filled() {
+    let part = |ranks: [usize; 2], axis: usize, step: isize| Part {
+        ranks: ranks.to_vec(),
+        alignment: 64,
+        axes: (0..2)
+            .map(|n| (1, if n == axis { step } else { 1 }, 2))
+            .collect(),
+    };
+    for itemsize in [1, 2, 4, 8, 12, 16] {
+        for (from, to) in [([0, 1], [0, 1]), ([0, 1], [1, 0]), ([1, 0], [0, 1])] {
+            for (step_from, step_to) in [(2, 1), (1, 2), (-1, 1), (1, -2), (3, 2), (-2, -5)] {
+                for axis in 0..2 {
+                    let shape = [131, 1030 / itemsize];
+                    let source = part(from, axis, step_from).view(&shape, itemsize);
+                    let target = part(to, axis, step_to).view(&shape, itemsize);
+                    // SAFETY: both views own their memory.
+                    unsafe { copy(&source, &target, 2) }.unwrap();
+                    assert!(equal(&source, &target));
+                    let one = source.slice(0, 5, 1, 1).unwrap().slice(1, 7, 1, 1).unwrap();
+                    // SAFETY: as above.
+                    unsafe { fill(&target, &values(&one)[0], 2) }.unwrap();
+                    assert!(equal(&one.broadcast(&shape).unwrap(), &target));
+                }
+            }
+        }
+    }
+}
+
 /// Larger than the caches of two cores, so that targets are written past it.
 #[test]
 fn large_copies_move_each_element() {

@@ -6,6 +6,8 @@ pub(crate) mod mesh;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+use crate::loops::Loop;
+
 /// A line of a cache.
 pub(crate) const LINE: usize = 64;
 
@@ -84,6 +86,7 @@ impl Pattern {
     }
 
     /// A period of it, as it is so many bytes behind the beginning of a row.
+    #[inline(always)]
     fn from(&self, place: usize) -> &[u8; Self::PERIOD] {
         let start = place % Self::PERIOD;
         self.0[start..].first_chunk().unwrap_or(&[0; Self::PERIOD])
@@ -286,6 +289,84 @@ unsafe fn plain_gathered(source: *const u8, target: *mut u8, places: &[isize], b
     }
 }
 
+/// Copies elements of so many bytes at the distances of two loops, the outer one first. Sources must be readable, targets writable,
+/// and both apart.
+pub(crate) type MoveStrided = unsafe fn(*const u8, *mut u8, Loop, Loop, usize);
+
+/// Copies elements that do not follow each other, or follow each other backwards.
+pub(crate) fn strided() -> MoveStrided {
+    #[cfg(target_arch = "x86_64")]
+    return x86::strided();
+    #[cfg(not(target_arch = "x86_64"))]
+    return plain_strided;
+}
+
+/// Copies elements one by one.
+///
+/// # Safety
+/// As for every [`MoveStrided`].
+pub(crate) unsafe fn plain_strided(
+    source: *const u8,
+    target: *mut u8,
+    outer: Loop,
+    inner: Loop,
+    itemsize: usize,
+) {
+    // SAFETY: as the caller says.
+    unsafe {
+        match itemsize {
+            1 => one_by_one_strided::<u8>(source, target, outer, inner),
+            2 => one_by_one_strided::<[u8; 2]>(source, target, outer, inner),
+            4 => one_by_one_strided::<[u8; 4]>(source, target, outer, inner),
+            8 => one_by_one_strided::<[u8; 8]>(source, target, outer, inner),
+            16 => one_by_one_strided::<[u8; 16]>(source, target, outer, inner),
+            bytes => {
+                let rows = Rows {
+                    count: inner.size,
+                    bytes,
+                    source: inner.source,
+                    target: inner.target,
+                };
+                each(outer, source, target, |from, to| {
+                    short_rows()(from, to, rows)
+                });
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As for every [`MoveStrided`], and `T` has the size of an element and no alignment.
+unsafe fn one_by_one_strided<T: Copy>(
+    source: *const u8,
+    target: *mut u8,
+    outer: Loop,
+    inner: Loop,
+) {
+    each(outer, source, target, |from, to| {
+        each(inner, from, to, |from, to| {
+            // SAFETY: both are elements.
+            unsafe { to.cast::<T>().write(from.cast::<T>().read()) };
+        });
+    });
+}
+
+#[inline(always)]
+fn each(axis: Loop, source: *const u8, target: *mut u8, body: impl Fn(*const u8, *mut u8)) {
+    for n in 0..axis.size as isize {
+        body(
+            source.wrapping_offset(n * axis.source),
+            target.wrapping_offset(n * axis.target),
+        );
+    }
+}
+
+/// All ways to copy elements at distances on this processor.
+#[cfg(test)]
+pub(crate) fn all_strided() -> Vec<MoveStrided> {
+    vec![plain_strided, strided()]
+}
+
 /// All ways to copy rows past the cache on this processor.
 #[cfg(test)]
 pub(crate) fn all_streaming_rows() -> Vec<MoveRows> {
@@ -347,6 +428,36 @@ mod tests {
             }
             for fill_rows in all_filled_rows() {
                 prop_assert_eq!(&filled(fill_rows), &expected);
+            }
+        }
+
+        #[test]
+        fn elements_at_distances_are_moved_alone(
+            count in 1usize..5, size in 1usize..150, itemsize in 1usize..80, gaps in (0usize..70, 0usize..70), backwards: bool,
+            repeated: bool
+        ) {
+            let (source_step, target_step) = (itemsize + gaps.0, itemsize + gaps.1);
+            let source: Vec<u8> = (0..(size + count) * source_step).map(|n| (n * 7 + n / 251) as u8).collect();
+            let (first, step) = match (repeated, backwards) {
+                (true, _) => (0, 0),
+                (_, true) => ((size - 1) * source_step, -(source_step as isize)),
+                _ => (0, source_step as isize),
+            };
+            let outer = Loop { size: count, source: source_step as isize, target: (size * target_step) as isize };
+            let inner = Loop { size, source: step, target: target_step as isize };
+            let moved = |move_strided: MoveStrided| {
+                let mut target = vec![255u8; count * size * target_step];
+                // SAFETY: source and target have room for the elements.
+                unsafe { move_strided(source[first..].as_ptr(), target.as_mut_ptr(), outer, inner, itemsize) };
+                target
+            };
+            let mut expected = vec![255u8; count * size * target_step];
+            for (n, element) in expected.chunks_mut(target_step).enumerate() {
+                let from = first as isize + (n / size) as isize * outer.source + (n % size) as isize * step;
+                element[..itemsize].copy_from_slice(&source[from as usize..][..itemsize]);
+            }
+            for move_strided in all_strided() {
+                prop_assert!(moved(move_strided) == expected);
             }
         }
 

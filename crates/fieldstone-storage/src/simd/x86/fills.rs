@@ -70,11 +70,35 @@ filled_rows!(
     _mm256_store_si256,
     _mm256_stream_si256
 );
-filled_rows!(
-    fill_avx512,
-    "avx512f",
-    __m512i,
-    _mm512_loadu_si512,
-    _mm512_store_si512,
-    _mm512_stream_si512
-);
+
+/// # Safety
+/// As for every [`FillRows`], and the processor must have the features.
+#[target_feature(enable = "avx512f,avx512bw")]
+unsafe fn fill_avx512<const STREAM: bool>(pattern: &Pattern, target: *mut u8, rows: Rows) {
+    for n in 0..rows.count as isize {
+        let to = target.wrapping_offset(n * rows.target);
+        let head = (to.addr().wrapping_neg() % LINE).min(rows.bytes);
+        let tail = head + (rows.bytes - head) / LINE * LINE;
+        // SAFETY: all parts lie within the row, and whole lines are aligned.
+        unsafe {
+            let first = _mm512_loadu_si512(pattern.from(0).as_ptr().cast());
+            let line = _mm512_loadu_si512(pattern.from(head).as_ptr().cast());
+            _mm512_mask_storeu_epi8(to.cast(), first_bytes(head), first);
+            for place in (head..tail).step_by(LINE) {
+                let to = to.add(place).cast();
+                if STREAM {
+                    _mm512_stream_si512(to, line);
+                } else {
+                    _mm512_store_si512(to, line);
+                }
+            }
+            let to = to.add(tail);
+            _mm512_mask_storeu_epi8(to.cast(), first_bytes(rows.bytes - tail), line);
+        }
+    }
+}
+
+/// So many of the bytes of a register, fewer than all.
+fn first_bytes(bytes: usize) -> u64 {
+    (1 << bytes) - 1
+}

@@ -3,9 +3,10 @@
 mod fills;
 mod mesh;
 mod rows;
+mod strides;
 mod transposition;
 
-use super::{FillRows, Gather, Kernel, LINE, MoveRows};
+use super::{FillRows, Gather, Kernel, LINE, MoveRows, MoveStrided};
 use std::arch::x86_64::*;
 use std::sync::OnceLock;
 
@@ -84,6 +85,10 @@ pub(super) fn all_filled_rows() -> Vec<FillRows> {
     levels()
         .flat_map(|level| [false, true].map(|streaming| fills::rows(level, streaming)))
         .collect()
+}
+
+pub(super) fn strided() -> MoveStrided {
+    strides::strided(level())
 }
 
 pub(super) fn transposition(itemsize: usize) -> Option<Kernel> {

@@ -8,6 +8,7 @@ use super::{LINE, Level, mesh};
 use crate::simd::{Fetch, Kernel, Plane};
 use kernels::*;
 use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 pub(super) fn kernel(level: Level, itemsize: usize) -> Option<Kernel> {
@@ -206,25 +207,10 @@ fn parts_transposed(rows: [__m512i; 4]) -> [__m512i; 4] {
     ]
 }
 
-/// A block by fourths of its rows: of four rows that are a fourth of the block apart, each fourth is brought into one register.
-/// What such registers hold in each 128 bits is a square of elements.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw")]
-#[expect(clippy::needless_range_loop, reason = "four arrays have the index")]
-fn squares<const N: usize>(row: impl Fn(usize) -> __m512i) -> [[__m512i; N]; 4] {
-    let mut squares = [[_mm512_setzero_si512(); N]; 4];
-    for n in 0..N {
-        let rows = [row(n), row(n + N), row(n + 2 * N), row(n + 3 * N)];
-        let [first, second, third, last] = parts_transposed(rows);
-        squares[0][n] = first;
-        squares[1][n] = second;
-        squares[2][n] = third;
-        squares[3][n] = last;
-    }
-    squares
-}
-
-/// A function that transposes planes in blocks of whole lines.
+/// A function that transposes planes in blocks of whole lines, and what is left of them in blocks with masks.
+///
+/// Of four rows that are a fourth of a block apart, each fourth is brought into one register. What such registers hold in each 128
+/// bits is a square of elements.
 macro_rules! lines {
     ($name:ident, $itemsize:literal, $square:ident) => {
         /// # Safety
@@ -240,53 +226,90 @@ macro_rules! lines {
             const SQUARE: usize = LANES / 4;
             for (b, columns) in plane.b.chunks(LANES).enumerate() {
                 let from = source.wrapping_add(b * LINE);
+                let read = mask(columns.len() * $itemsize);
                 for (a, rows) in plane.a.chunks(LANES).enumerate() {
                     fetch.step();
                     let to = target.wrapping_add(a * LINE);
-                    let whole: (Result<&[isize; LANES], _>, Result<&[isize; LANES], _>) =
-                        (rows.try_into(), columns.try_into());
-                    if let (Ok(rows), Ok(columns)) = whole {
-                        // SAFETY: the block is within what the caller vouches for; nothing is read of lines that are asked for.
-                        let squares = squares::<SQUARE>(|n| unsafe {
-                            let row = from.wrapping_offset(rows[n]);
-                            _mm_prefetch::<_MM_HINT_T0>(row.wrapping_add(LINE).cast());
-                            _mm512_loadu_si512(row.cast())
-                        });
-                        for fourth in 0..4 {
-                            let square = $square(squares[fourth]);
-                            for n in 0..SQUARE {
-                                let to = to.wrapping_offset(columns[fourth * SQUARE + n]);
-                                // SAFETY: as above.
-                                unsafe {
-                                    if STREAM {
-                                        _mm512_stream_si512(to.cast(), square[n]);
-                                    } else {
-                                        _mm512_storeu_si512(to.cast(), square[n]);
-                                    }
-                                }
-                            }
+                    let written = mask(rows.len() * $itemsize);
+                    let repeated;
+                    let rows: &[isize; LANES] = match rows.try_into() {
+                        Ok(rows) => rows,
+                        Err(_) => {
+                            let mut all = [rows[0]; LANES];
+                            all[..rows.len()].copy_from_slice(rows);
+                            repeated = all;
+                            &repeated
                         }
-                        continue;
+                    };
+                    let mut fourths = [[MaybeUninit::uninit(); SQUARE]; 4];
+                    for n in 0..SQUARE {
+                        let row = |part: usize| from.wrapping_offset(rows[n + part * SQUARE]);
+                        // SAFETY: the rows are within what the caller vouches for.
+                        let rows = unsafe {
+                            [
+                                line(row(0), read),
+                                line(row(1), read),
+                                line(row(2), read),
+                                line(row(3), read),
+                            ]
+                        };
+                        let [first, second, third, last] = parts_transposed(rows);
+                        fourths[0][n].write(first);
+                        fourths[1][n].write(second);
+                        fourths[2][n].write(third);
+                        fourths[3][n].write(last);
                     }
-                    let (read, written) = (columns.len() * $itemsize, rows.len() * $itemsize);
-                    let squares = squares::<SQUARE>(|n| match rows.get(n) {
-                        // SAFETY: as above, with what the mask leaves.
-                        Some(&row) => unsafe {
-                            _mm512_maskz_loadu_epi8(mask(read), from.wrapping_offset(row).cast())
-                        },
-                        None => _mm512_setzero_si512(),
-                    });
-                    for (square, columns) in squares.into_iter().zip(columns.chunks(SQUARE)) {
-                        for (value, &column) in $square(square).into_iter().zip(columns) {
-                            let to = to.wrapping_offset(column);
-                            // SAFETY: as above.
-                            unsafe { _mm512_mask_storeu_epi8(to.cast(), mask(written), value) };
+                    // SAFETY: all of it has been written.
+                    let square = |fourth: usize| unsafe {
+                        fourths[fourth].as_ptr().cast::<[__m512i; SQUARE]>().read()
+                    };
+                    // SAFETY: the columns are within what the caller vouches for.
+                    let write = |value, column| unsafe {
+                        put::<STREAM>(value, to.wrapping_offset(column), written)
+                    };
+                    for (fourth, first) in (0..columns.len()).step_by(SQUARE).enumerate() {
+                        let square = $square(square(fourth));
+                        for n in 0..SQUARE {
+                            if let Some(&column) = columns.get(first + n) {
+                                write(square[n], column);
+                            }
                         }
                     }
                 }
             }
         }
     };
+}
+
+/// The bytes of a line that the mask names; the next line is asked for.
+///
+/// # Safety
+/// These bytes must be readable.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+unsafe fn line(from: *const u8, mask: u64) -> __m512i {
+    // SAFETY: as the caller says; nothing is read of a line that is asked for.
+    unsafe {
+        _mm_prefetch::<_MM_HINT_T0>(from.wrapping_add(LINE).cast());
+        _mm512_maskz_loadu_epi8(mask, from.cast())
+    }
+}
+
+/// Writes the bytes that the mask names, whole lines past the caches if that is wanted.
+///
+/// # Safety
+/// These bytes must be writable.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+unsafe fn put<const STREAM: bool>(value: __m512i, to: *mut u8, mask: u64) {
+    // SAFETY: as the caller says.
+    unsafe {
+        if STREAM && mask == u64::MAX {
+            _mm512_stream_si512(to.cast(), value);
+        } else {
+            _mm512_mask_storeu_epi8(to.cast(), mask, value);
+        }
+    }
 }
 
 /// The first so many bytes of a register.
