@@ -26,7 +26,7 @@ ROOFLINE = ("C", "fieldstone I", "fieldstone K")
 
 
 def draw(file: Path, folder: Path) -> Iterator[Path]:
-    """Draw both for each table of the file."""
+    """Draw a bar chart and a roofline for each table of the file: what was compared with C, and what computes."""
     results = json.loads(file.read_text())["results"]
     for number, table in enumerate(results):
         comparisons = table["comparisons"]
@@ -36,10 +36,13 @@ def draw(file: Path, folder: Path) -> Iterator[Path]:
         stem = f"{size}-{setting['dtype']}-{setting['threads']}-{cached}"
         memories = {name for one in comparisons for name in one["times"]} - set(STYLES)
         stem += f"-{number}" if any(name.startswith("fieldstone") for name in memories) else ""
-        for kind, plot in (("bars", _bars), ("roofline", _roofline)):
-            path = folder / f"{kind}-{stem}.png"
-            plot(comparisons, _title(setting), path)
-            yield path
+        compared = [one for one in comparisons if one["ratios"]]
+        computing = [one for one in comparisons if one["floating"] > 0 and _rates(one)]
+        for kind, plot, shown in (("bars", _bars, compared), ("roofline", _roofline, computing)):
+            if shown:
+                path = folder / f"{kind}-{stem}.png"
+                plot(shown, _title(setting), path)
+                yield path
 
 
 def _title(setting: dict[str, Any]) -> str:
@@ -99,12 +102,11 @@ def _bars(comparisons: list[dict[str, Any]], title: str, path: Path) -> None:
 def _roofline(comparisons: list[dict[str, Any]], title: str, path: Path) -> None:
     import matplotlib.pyplot as plt
 
-    some = [one for one in comparisons if one["floating"] > 0]
     figure, axes = plt.subplots(figsize=(8, 5.4), layout="constrained")
     bandwidth = statistics.median(one["copy_bandwidth"] for one in comparisons)
-    peak = some[0]["peak"]
-    intensities = [one["floating"] / one["traffic"] for one in some]
-    rates = [_rates(one) for one in some]
+    peak = comparisons[0]["peak"]
+    intensities = [one["floating"] / one["traffic"] for one in comparisons]
+    rates = [_rates(one) for one in comparisons]
     left, right = min(intensities) / 2, max(intensities) * 4
     line = np.geomspace(left, max(right, 2 * peak / bandwidth if peak else right), 200)
     roof = (line * bandwidth if peak is None else np.minimum(line * bandwidth, peak)) / 1e9
@@ -118,7 +120,7 @@ def _roofline(comparisons: list[dict[str, Any]], title: str, path: Path) -> None
         axes.scatter(
             *zip(*points, strict=True), 60, facecolors=faces, edgecolors=colour, marker=mark, label=name, zorder=3
         )
-    for one, x, each in zip(some, intensities, rates, strict=True):
+    for one, x, each in zip(comparisons, intensities, rates, strict=True):
         axes.vlines(x, min(each.values()), max(each.values()), color="#bbbbbb", linewidth=1, zorder=1)
         lowest = (x, min(each.values()))
         name = one["setting"]["case"]
