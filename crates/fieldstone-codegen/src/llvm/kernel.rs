@@ -9,7 +9,8 @@ use fieldstone_stencil::visit::Accesses;
 
 use super::builder::{Builder, Needs};
 use super::entry::{Context, entry};
-use super::{Fetch, columns, rows};
+use super::{Fetch, columns, place, rows};
+use crate::tile::LINE;
 
 /// The loops of a kernel.
 #[derive(Clone, Copy)]
@@ -24,16 +25,23 @@ const AHEAD: usize = 2;
 /// The same where rows run along K, and are so short that the processor does not see that they follow each other.
 const SHORT_AHEAD: usize = 8;
 
-/// Levels ahead where a sweep visits some points of each: the processor does not see that they follow each other either.
-const LEVELS_AHEAD: usize = 4;
+/// Bytes ahead where a sweep visits some points of each level: the processor does not see that these follow each other either, and
+/// forgets what it is asked for while more lines than this are under way.
+const SWEEP_AHEAD: usize = 128 * LINE;
+
+/// Levels ahead that these are at most.
+const MOST_LEVELS: usize = 8;
+
+/// Columns of a block whose size follows from the domain alone.
+const TYPICAL_COLUMNS: usize = 128;
 
 impl<'a> Loops<'a> {
     /// What is worth fetching, and whether even from the last cache.
-    pub fn fetch(self) -> Fetch {
+    pub fn fetch(self, context: &Context<'_>) -> Fetch {
         let (ahead, always) = match self {
             Loops::Rows(nest) if nest.roles.vector == Axis::K => (SHORT_AHEAD, true),
             Loops::Rows(nest) => (AHEAD, nest.roles.are_panels()),
-            Loops::Columns(_) => (LEVELS_AHEAD, true),
+            Loops::Columns(nest) => (levels_ahead(context, nest), true),
         };
         Fetch { ahead, always }
     }
@@ -51,16 +59,7 @@ impl<'a> Loops<'a> {
 
     /// Fields along all three axes that a nest reads or writes.
     pub fn volumes(self, stencil: &Stencil) -> HashSet<Written> {
-        let mut found = HashSet::new();
-        for statement in self.statements() {
-            let accesses = Accesses::of(statement);
-            let read = accesses.reads.iter().map(|(target, _)| *target);
-            found.extend(read.chain(accesses.written()));
-            found.extend(accesses.afar.iter().copied());
-        }
-        let whole = |id: FieldId| stencil.field(id).axes.len() == 3;
-        found.retain(|target| matches!(target, Written::Field(id) if whole(*id)));
-        found
+        volumes(stencil, self.statements())
     }
 
     /// Fields that a nest writes at every point and never reads.
@@ -84,6 +83,33 @@ impl<'a> Loops<'a> {
         written.retain(|target| matches!(target, Written::Field(_)) && !others.contains(target));
         written
     }
+}
+
+/// Fields along all three axes that statements read or write.
+fn volumes<'a>(stencil: &Stencil, statements: impl Iterator<Item = &'a Stmt>) -> HashSet<Written> {
+    let mut found = HashSet::new();
+    for accesses in statements.map(Accesses::of) {
+        found.extend(accesses.reads.iter().map(|(target, _)| *target));
+        found.extend(accesses.written());
+        found.extend(accesses.afar.iter().copied());
+    }
+    let whole = |id: FieldId| stencil.field(id).axes.len() == 3;
+    found.retain(|target| matches!(target, Written::Field(id) if whole(*id)));
+    found
+}
+
+/// Levels that a nest of columns fetches ahead: the fewer, the more of its fields a block reads at one.
+fn levels_ahead(context: &Context<'_>, nest: &ColumnNest) -> usize {
+    let columns = context.scratch.vector.unwrap_or(TYPICAL_COLUMNS);
+    let level = |stages: &Vec<Stage>| {
+        let statements = stages.iter().flat_map(|stage| &stage.statements);
+        let fields = volumes(&context.program.stencil, statements).into_iter();
+        columns * (fields.map(|field| place::dtype(context, field).size())).sum::<usize>()
+    };
+    let sections = nest.sweeps.iter().flat_map(|sweep| &sweep.sections);
+    let most = sections.map(|(_, stages)| level(stages)).max();
+    let most = most.unwrap_or(0).max(1);
+    ((SWEEP_AHEAD + most / 2) / most).clamp(1, MOST_LEVELS)
 }
 
 /// The text of a kernel and what it refers to.

@@ -286,7 +286,7 @@ pub fn emit(
                 ahead,
                 always: true,
             },
-            None => nest.fetch(),
+            None => nest.fetch(&context),
         };
         module.kernels.push(Kernel {
             name,
