@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.gpu.suite import Suite
+
 # How long an example takes says more of the machine and its other users than of the code.
 settings.register_profile("fieldstone", deadline=None)
 settings.load_profile("fieldstone")
@@ -26,8 +28,32 @@ def _is_on_device(path: Path) -> bool:
     return path.relative_to(Path(__file__).parent).parts[0] in ON_DEVICE
 
 
+# Stencils of all tests, and the test that looks at their code for GPUs.
+SUITE = Suite()
+LOOKS_AT_ALL = "test_every_stencil_of_the_tests_assembles"
+
+
+def pytest_configure() -> None:
+    """Note stencils from the first one on."""
+    SUITE.watch()
+
+
+def pytest_runtest_logfinish(nodeid: str) -> None:
+    """Compile the stencils of a test for GPUs."""
+    SUITE.compile(nodeid)
+
+
+@pytest.fixture(scope="session")
+def suite() -> Suite:
+    """The stencils of all tests before."""
+    return SUITE
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let NumPy's arrays be arguments of stencils on a device, which are copied there with a warning."""
+    # It comes after all others.
+    items.sort(key=lambda item: item.name == LOOKS_AT_ALL)
+    SUITE.begin(wanted=bool(items) and items[-1].name == LOOKS_AT_ALL)
     for item in items:
         if _is_on_device(item.path):
             item.add_marker(pytest.mark.filterwarnings("ignore::fieldstone.errors.TransferWarning"))

@@ -207,6 +207,13 @@ impl Gpu {
         Ok(self.plan_of(layout, &draft.1, &shapes, &target))
     }
 
+    /// As [`Self::plan`] for large domains, for what any device runs that a target is made for.
+    pub fn plan_for(&self, layout: &Layout, target: &Target) -> Plan {
+        let draft = self.draft(layout, &Room::LEAST);
+        let shapes = draft.1.shapes(None, &[]);
+        self.plan_of(layout, &draft.1, &shapes, target)
+    }
+
     pub(super) fn plan_of(
         &self,
         layout: &Layout,

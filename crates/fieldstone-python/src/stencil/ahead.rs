@@ -18,7 +18,7 @@ use crate::interface::describe_value;
 use crate::storage::describe;
 
 /// For each field the axis it is contiguous along, by name.
-type AxisNames = Vec<Option<String>>;
+pub(super) type AxisNames = Vec<Option<String>>;
 
 #[pymethods]
 impl Stencil {

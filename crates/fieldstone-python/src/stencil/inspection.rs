@@ -5,11 +5,13 @@ use fieldstone_codegen::gpu::plan::Plan;
 use fieldstone_codegen::gpu::{Draft, Room};
 use fieldstone_codegen::llvm::{Layout, Target};
 use fieldstone_codegen::stack::deep;
+use fieldstone_stencil::Program;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
 use super::Stencil;
-use crate::backend::run_error;
+use super::ahead::{AxisNames, from_names};
+use crate::backend::{Executor, run_error};
 use crate::ending::entered;
 use crate::jit::Llvmlite;
 
@@ -79,13 +81,15 @@ impl Stencil {
         self.executor.inspect(py, &self.program, &preset, form)
     }
 
-    /// Its code for an accelerator, for arrays that are contiguous along their first axis: PTX for one of NVIDIA, an object file for
-    /// one of AMD.
+    /// Its code for an accelerator: PTX for one of NVIDIA, an object file for one of AMD. Arrays are contiguous along these axes, or
+    /// else along their first one.
+    #[pyo3(signature = (triple, cpu, layout = None))]
     fn _compiled_for<'py>(
         &self,
         py: Python<'py>,
         triple: String,
         cpu: String,
+        layout: Option<AxisNames>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let _inside = entered(py);
         let jit = Llvmlite::shared(py)?;
@@ -96,12 +100,20 @@ impl Stencil {
             features,
         };
         let compiled = py.detach(|| {
-            let (program, _) = deep(|| self.program.for_schedule());
-            let fields = program.stencil.fields.iter();
-            let layout = Layout(fields.map(|field| field.axes.iter().next()).collect());
-            let draft = deep(|| Draft::new(&program, &layout, &Room::LEAST, &Choices::default()));
-            let shapes = draft.shapes(None, &[]);
-            let plan = deep(|| Plan::new(&program, &draft, &shapes, &target));
+            let plan = match &self.executor {
+                Executor::Gpu(gpu) => {
+                    let layout = layout.as_ref().map(from_names);
+                    let layout = layout.unwrap_or_else(|| first_axes(gpu.program()));
+                    gpu.plan_for(&layout, &target)
+                }
+                _ => {
+                    let (program, _) = deep(|| self.program.for_schedule());
+                    let (layout, choices) = (first_axes(&program), Choices::default());
+                    let draft = deep(|| Draft::new(&program, &layout, &Room::LEAST, &choices));
+                    let shapes = draft.shapes(None, &[]);
+                    deep(|| Plan::new(&program, &draft, &shapes, &target))
+                }
+            };
             jit.compile_for(&plan.module.target, &plan.module.text)
         });
         let code = compiled.map_err(|error| run_error(py, &error.into()))?;
@@ -127,4 +139,10 @@ impl Stencil {
         }
         Ok(())
     }
+}
+
+/// The layout of arrays that are contiguous along their first axes.
+fn first_axes(program: &Program) -> Layout {
+    let fields = program.stencil.fields.iter();
+    Layout(fields.map(|field| field.axes.iter().next()).collect())
 }
