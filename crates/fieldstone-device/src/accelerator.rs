@@ -2,8 +2,10 @@
 
 use std::any::Any;
 use std::fmt::Debug;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::copies::Copies;
 use crate::kernel::{Code, Graph, Module, Node, Symbol};
 use crate::{Contents, Device, DeviceError, DeviceId, Memory};
 
@@ -247,7 +249,13 @@ pub trait Accelerator: Any + Device {
     /// If the driver reports an error.
     fn create_stream(&self) -> Result<Box<dyn Queue>, DeviceError>;
 
-    /// Whether a stream and the default stream wait for each other; one that others made need not.
+    /// The streams in which memory is moved beside the default stream, the same ones for all who have them at a time.
+    ///
+    /// # Errors
+    /// If the driver reports an error.
+    fn copies(&self) -> Result<Arc<Copies>, DeviceError>;
+
+    /// Whether a stream and the default stream wait for each other; one that others made, or that is of [`Self::copies`], need not.
     ///
     /// # Errors
     /// If the driver reports an error.

@@ -24,6 +24,7 @@
 mod accelerator;
 mod accelerators;
 mod cache;
+mod copies;
 mod core;
 mod cuda;
 mod device;
@@ -41,6 +42,7 @@ pub use accelerator::{
 };
 pub use accelerators::{Simulation, accelerator, accelerators, owner};
 pub use cache::{core_cache, shared_cache};
+pub use copies::{Copies, Fence};
 pub use device::{Contents, Device, DeviceId, Kind, Memory};
 pub use error::DeviceError;
 pub use host::{Host, HostMemory, available_memory, physical_memory};

@@ -269,6 +269,42 @@ fn streams_that_do_not_wait_for_one_another_are_not_in_order() {
 }
 
 #[test]
+fn copies_go_beside_the_default_stream() {
+    let device = asynchronous();
+    let copies = device.copies().unwrap();
+    let [busy, block] = [0, 1].map(|_| device.allocate(8, 1, Contents::Zeroed).unwrap());
+    let [source, result] = [0, 1].map(|_| device.allocate_pinned(8, 1, Contents::Zeroed).unwrap());
+    // SAFETY: all are that long; what is under way is done by this thread, when it waits.
+    unsafe {
+        source.pointer().write_bytes(3, 8);
+        device.fill(busy.pointer(), 1, 8, Stream::DEFAULT).unwrap();
+        device
+            .upload(source.pointer(), block.pointer(), 8, copies.up())
+            .unwrap();
+        let up = copies.fence(copies.up()).unwrap();
+        up.hold(copies.down()).unwrap();
+        device
+            .download(block.pointer(), result.pointer(), 8, copies.down())
+            .unwrap();
+    }
+    copies.fence(copies.down()).unwrap().synchronize().unwrap();
+    assert_eq!(first(result.as_ref()), 3);
+    assert_eq!(device.undone(), ["fill"]);
+    device.synchronize(Stream::DEFAULT).unwrap();
+    assert!(device.undone().is_empty());
+    // Nor does who waits for the default stream wait for them.
+    // SAFETY: as above.
+    unsafe {
+        device
+            .upload(source.pointer(), block.pointer(), 8, copies.up())
+            .unwrap()
+    };
+    device.synchronize(Stream::DEFAULT).unwrap();
+    assert_eq!(device.undone(), ["copy"]);
+    device.synchronize_all().unwrap();
+}
+
+#[test]
 fn memory_that_goes_before_its_work_is_done_is_found_out() {
     let device = asynchronous();
     let block = device.allocate(8, 1, Contents::Zeroed).unwrap();

@@ -70,6 +70,9 @@ pub(super) mod jit_option {
 /// Flag of a stream that does not wait for the default stream.
 pub(super) const NON_BLOCKING: c_uint = 1;
 
+/// Flag of an event that does not remember its time.
+pub(super) const WITHOUT_TIME: c_uint = 2;
+
 /// The kind of what is linked.
 pub(super) const INPUT_PTX: c_uint = 1;
 

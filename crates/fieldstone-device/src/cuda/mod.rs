@@ -20,6 +20,7 @@ use std::ffi::{CStr, c_char, c_int};
 use std::sync::Arc;
 
 use crate::accelerator::{Counters, Event, Queue};
+use crate::copies::{self, Copies};
 use crate::kernel::{Code, Graph, Module, Node, Symbol};
 use crate::{
     Accelerator, Capacity, Contents, Device, DeviceError, DeviceId, Kind, Limits, Memory,
@@ -37,6 +38,7 @@ pub(crate) struct Cuda {
     /// The largest distance of rows that can be copied at once.
     max_pitch: usize,
     counters: Counters,
+    copies: copies::Shared,
 }
 
 /// The GPUs of this machine, or why there are none.
@@ -131,6 +133,7 @@ impl Cuda {
             properties,
             max_pitch: number(attribute::MAX_PITCH)? as usize,
             counters: Counters::default(),
+            copies: copies::Shared::default(),
         })
     }
 
@@ -415,7 +418,15 @@ impl Accelerator for Cuda {
     }
 
     fn create_stream(&self) -> Result<Box<dyn Queue>, DeviceError> {
-        queue::stream(&self.context)
+        queue::stream(&self.context, 0)
+    }
+
+    fn copies(&self) -> Result<Arc<Copies>, DeviceError> {
+        let context = Arc::clone(&self.context);
+        self.copies.get(
+            || queue::stream(&self.context, driver::NON_BLOCKING),
+            move || queue::event(&context, driver::WITHOUT_TIME),
+        )
     }
 
     fn waits_for_default(&self, stream: Stream) -> Result<bool, DeviceError> {
@@ -429,7 +440,7 @@ impl Accelerator for Cuda {
     }
 
     fn create_event(&self) -> Result<Box<dyn Event>, DeviceError> {
-        queue::event(&self.context)
+        queue::event(&self.context, 0)
     }
 
     fn reachable(&self, _pointer: *mut u8) -> Option<*mut u8> {

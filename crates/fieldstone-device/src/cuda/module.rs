@@ -303,7 +303,7 @@ pub(super) unsafe fn graph(
     context: &Arc<Context>,
     nodes: &[Node<'_>],
 ) -> Result<Box<dyn Graph>, DeviceError> {
-    let queue = queue::stream(context)?;
+    let queue = queue::stream(context, 0)?;
     let stream = queue.stream();
     // SAFETY: the stream is ours and nothing is in it.
     context.inside(|driver| unsafe {

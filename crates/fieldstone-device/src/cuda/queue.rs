@@ -1,6 +1,7 @@
 //! Streams and events of the CUDA driver.
 
 use std::any::Any;
+use std::ffi::c_uint;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,20 +10,20 @@ use super::driver::{Driver, Handle};
 use crate::accelerator::{Event, Queue};
 use crate::{DeviceError, DeviceId, Stream};
 
-/// A new stream of a device.
-pub(super) fn stream(context: &Arc<Context>) -> Result<Box<dyn Queue>, DeviceError> {
+/// A new stream of a device. Without flags, the default stream waits for it, and it for the default stream.
+pub(super) fn stream(context: &Arc<Context>, flags: c_uint) -> Result<Box<dyn Queue>, DeviceError> {
     let mut handle = Handle::NULL;
-    // SAFETY: the driver writes one handle. No flags: the default stream waits for it, and it for the default stream.
-    context.inside(|driver| unsafe { driver.stream_create(&raw mut handle, 0) })?;
+    // SAFETY: the driver writes one handle.
+    context.inside(|driver| unsafe { driver.stream_create(&raw mut handle, flags) })?;
     let context = Arc::clone(context);
     Ok(Box::new(CudaQueue { context, handle }))
 }
 
-/// A new event of a device.
-pub(super) fn event(context: &Arc<Context>) -> Result<Box<dyn Event>, DeviceError> {
+/// A new event of a device. Without flags, it remembers its time.
+pub(super) fn event(context: &Arc<Context>, flags: c_uint) -> Result<Box<dyn Event>, DeviceError> {
     let mut handle = Handle::NULL;
-    // SAFETY: the driver writes one handle. No flags: the event remembers its time.
-    context.inside(|driver| unsafe { driver.event_create(&raw mut handle, 0) })?;
+    // SAFETY: the driver writes one handle.
+    context.inside(|driver| unsafe { driver.event_create(&raw mut handle, flags) })?;
     Ok(Box::new(CudaEvent {
         context: Arc::clone(context),
         handle,

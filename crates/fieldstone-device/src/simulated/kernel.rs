@@ -223,6 +223,12 @@ impl Debug for Blocks {
 }
 
 impl Blocks {
+    /// The kernel, and whose it is.
+    pub(super) fn in_words(&self) -> String {
+        let kernel = &self.code.kernels[self.kernel].0;
+        format!("{kernel} of {}", self.code.label)
+    }
+
     /// Whether it may access any of this memory.
     pub(super) fn reaches(&self, block: &Range<usize>) -> bool {
         let meet = |range: &Range<usize>| range.start < block.end && block.start < range.end;

@@ -17,6 +17,7 @@ use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::accelerator::{Counters, Event, Queue};
+use crate::copies::{self, Copies};
 use crate::kernel::{Code, Graph, Module, Node, Symbol};
 use crate::{
     Accelerator, Capacity, Contents, Device, DeviceError, DeviceId, HostMemory, Kind, Memory,
@@ -42,6 +43,7 @@ pub struct SimulatedOptions {
 #[derive(Debug)]
 pub struct Simulated {
     shared: Arc<Shared>,
+    copies: copies::Shared,
 }
 
 /// What the device's memory, streams and events share.
@@ -76,6 +78,7 @@ impl Simulated {
                 state: Mutex::default(),
                 counters: Counters::default(),
             }),
+            copies: copies::Shared::default(),
         }
     }
 
@@ -114,6 +117,19 @@ impl Simulated {
 }
 
 impl Simulated {
+    /// What an asynchronous device has not done yet, in the order in which it was told to: `copy`, `fill`, and kernels with
+    /// whose they are. Waits of streams are left out.
+    pub fn undone(&self) -> Vec<String> {
+        self.shared.state().work.undone()
+    }
+
+    /// A new stream, which the default stream does not wait for, nor it for that, if it is apart.
+    fn queue(&self, apart: bool) -> Box<dyn Queue> {
+        let stream = self.shared.state().work.create_stream(apart);
+        let device = Arc::clone(&self.shared);
+        Box::new(SimulatedQueue { stream, device })
+    }
+
     fn takes_functions(&self, label: &str, given: &str) -> DeviceError {
         DeviceError::NotCode {
             label: label.to_owned(),
@@ -406,13 +422,19 @@ impl Accelerator for Simulated {
     }
 
     fn create_stream(&self) -> Result<Box<dyn Queue>, DeviceError> {
-        let stream = self.shared.state().work.create_stream();
-        let device = Arc::clone(&self.shared);
-        Ok(Box::new(SimulatedQueue { stream, device }))
+        Ok(self.queue(false))
     }
 
-    fn waits_for_default(&self, _stream: Stream) -> Result<bool, DeviceError> {
-        Ok(true)
+    fn copies(&self) -> Result<Arc<Copies>, DeviceError> {
+        let shared = Arc::clone(&self.shared);
+        self.copies.get(
+            || Ok(self.queue(true)),
+            move || Ok(Box::new(SimulatedEvent::new(&shared))),
+        )
+    }
+
+    fn waits_for_default(&self, stream: Stream) -> Result<bool, DeviceError> {
+        Ok(!self.shared.state().work.is_apart(stream))
     }
 
     fn create_event(&self) -> Result<Box<dyn Event>, DeviceError> {

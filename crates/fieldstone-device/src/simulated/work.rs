@@ -1,6 +1,6 @@
 //! The work of a simulated device: tasks in streams, done when somebody waits for them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 use std::thread::{self, ThreadId};
@@ -49,6 +49,16 @@ enum Line {
     Default,
     OfThread(ThreadId),
     Created(usize),
+    /// As one that was created, but neither it nor the default one waits for the other.
+    Apart(usize),
+}
+
+impl Line {
+    /// Whether what is later in one line waits for what is earlier in another.
+    fn waits_for(self, other: Self) -> bool {
+        let is_apart = matches!(self, Self::Apart(_)) || matches!(other, Self::Apart(_));
+        self == other || (!is_apart && (self == Self::Default || other == Self::Default))
+    }
 }
 
 #[derive(Debug)]
@@ -66,16 +76,17 @@ unsafe impl Send for Item {}
 pub(super) struct Work {
     pending: Vec<Item>,
     next: u64,
-    streams: BTreeSet<usize>,
+    /// By handle, and whether it is apart from the default one.
+    streams: BTreeMap<usize, bool>,
     created: usize,
     /// The first error that nobody was told yet.
     fault: Option<DeviceError>,
 }
 
 impl Work {
-    pub(super) fn create_stream(&mut self) -> Stream {
+    pub(super) fn create_stream(&mut self, apart: bool) -> Stream {
         self.created += 1;
-        self.streams.insert(self.created * HANDLES);
+        self.streams.insert(self.created * HANDLES, apart);
         Stream(self.created * HANDLES)
     }
 
@@ -83,12 +94,22 @@ impl Work {
         self.streams.remove(&stream.0);
     }
 
+    pub(super) fn is_apart(&self, stream: Stream) -> bool {
+        self.streams.get(&stream.0).copied().unwrap_or(false)
+    }
+
     fn line(&self, device: DeviceId, stream: Stream) -> Result<Line, DeviceError> {
         match stream.0 {
             0 | 1 => Ok(Line::Default),
             2 => Ok(Line::OfThread(thread::current().id())),
-            handle if self.streams.contains(&handle) => Ok(Line::Created(handle)),
-            stream => Err(DeviceError::Stream { stream, device }),
+            handle => match self.streams.get(&handle) {
+                Some(false) => Ok(Line::Created(handle)),
+                Some(true) => Ok(Line::Apart(handle)),
+                None => Err(DeviceError::Stream {
+                    stream: handle,
+                    device,
+                }),
+            },
         }
     }
 
@@ -114,11 +135,10 @@ impl Work {
     ) -> Result<(), DeviceError> {
         let line = self.line(device, stream)?;
         let mut pending = self.pending.iter().rev();
-        let last = match line {
-            Line::Default => pending.next(),
-            _ => pending.find(|item| item.line == line),
+        let is_in = |item: &&Item| {
+            item.line == line || (line == Line::Default && line.waits_for(item.line))
         };
-        if let Some(number) = last.map(|item| item.number) {
+        if let Some(number) = pending.find(is_in).map(|item| item.number) {
             self.run_until(number, line);
         }
         Ok(())
@@ -153,10 +173,8 @@ impl Work {
         let mut tasks = BTreeSet::new();
         let mut needed = BTreeSet::new();
         for item in self.pending.iter().rev() {
-            let in_line = item.number <= number
-                && (lines.contains(&Line::Default)
-                    || lines.contains(&item.line)
-                    || item.line == Line::Default);
+            let in_line =
+                item.number <= number && lines.iter().any(|line| line.waits_for(item.line));
             if !in_line && !tasks.contains(&item.number) {
                 continue;
             }
@@ -208,6 +226,17 @@ impl Work {
                 self.fault.get_or_insert(error);
             }
         }
+    }
+
+    /// What is to be done, in words.
+    pub(super) fn undone(&self) -> Vec<String> {
+        let words = |item: &Item| match &item.task {
+            Task::Copy { .. } => Some("copy".to_owned()),
+            Task::Fill { .. } => Some("fill".to_owned()),
+            Task::Launch(blocks) => Some(blocks.in_words()),
+            Task::Record(_) | Task::Wait(_) | Task::Lost(_) => None,
+        };
+        self.pending.iter().filter_map(words).collect()
     }
 
     /// The first error of what was done since this was last asked.

@@ -1,6 +1,8 @@
 //! Random programs of streams, events and copies, for two accelerators to do alike.
 
-use fieldstone_device::{Accelerator, Contents, Event, Memory, Queue, Stream};
+use std::sync::Arc;
+
+use fieldstone_device::{Accelerator, Contents, Copies, Event, Memory, Queue, Stream};
 use proptest::prelude::*;
 
 /// Bytes of every block; each holds one value.
@@ -31,8 +33,8 @@ pub enum Step {
 /// Programs of up to so many steps.
 pub fn programs(steps: usize) -> impl Strategy<Value = Vec<Step>> {
     let (block, event) = (0..BLOCKS, 0..EVENTS);
-    // The default stream, the thread's, and some of one's own.
-    let stream = 0..QUEUES + 2;
+    // The default stream, the thread's, those of copies, and some of one's own.
+    let stream = 0..QUEUES + 4;
     let step = prop_oneof![
         (block.clone(), any::<u8>(), stream.clone()).prop_map(|(b, v, s)| Step::Fill(b, v, s)),
         (block.clone(), 1..BLOCKS, stream.clone()).prop_map(|(a, d, s)| Step::Copy(
@@ -62,6 +64,7 @@ struct Bench<'a> {
     blocks: Vec<Box<dyn Memory>>,
     pinned: Vec<Box<dyn Memory>>,
     queues: Vec<Box<dyn Queue>>,
+    copies: Arc<Copies>,
     events: Vec<Box<dyn Event>>,
 }
 
@@ -78,6 +81,7 @@ impl<'a> Bench<'a> {
             queues: (0..QUEUES)
                 .map(|_| device.create_stream().unwrap())
                 .collect(),
+            copies: device.copies().unwrap(),
             events: (0..EVENTS)
                 .map(|_| device.create_event().unwrap())
                 .collect(),
@@ -93,7 +97,9 @@ impl<'a> Bench<'a> {
         match number {
             0 => Stream::DEFAULT,
             1 => Stream::OF_THREAD,
-            own => self.queues[own - 2].stream(),
+            2 => self.copies.up(),
+            3 => self.copies.down(),
+            own => self.queues[own - 4].stream(),
         }
     }
 

@@ -23,6 +23,7 @@ pub fn hold(device: &dyn Accelerator) {
     streams_keep_their_order(device);
     streams_wait_for_events(device);
     the_default_stream_waits_for_others(device);
+    fences_hold_streams_of_copies(device);
     events_tell_time(device);
     threads_work_at_the_same_time(device);
 }
@@ -349,6 +350,42 @@ fn streams_wait_for_events(device: &dyn Accelerator) {
     device.synchronize(second.stream()).unwrap();
     assert_eq!(read(result.as_ref()), [5; 64]);
     assert!(event.is_done().unwrap());
+}
+
+fn fences_hold_streams_of_copies(device: &dyn Accelerator) {
+    let copies = device.copies().unwrap();
+    assert!(!device.waits_for_default(copies.up()).unwrap());
+    assert!(!device.waits_for_default(copies.down()).unwrap());
+    assert!(device.waits_for_default(Stream::DEFAULT).unwrap());
+    let (block, source) = (uninitialised(device, 64), pinned(device, &[3; 64]));
+    let result = pinned(device, &[0; 64]);
+    for round in 1..=3 {
+        // SAFETY: all are that long and alive until the fences are waited for.
+        unsafe {
+            source.pointer().write_bytes(round, 64);
+            let stream = copies.up();
+            device
+                .upload(source.pointer(), block.pointer(), 64, stream)
+                .unwrap();
+            let fence = copies.fence(stream).unwrap();
+            assert_eq!(fence.stream(), stream);
+            fence.hold(Stream::DEFAULT).unwrap();
+            device
+                .fill(block.pointer(), 9, 32, Stream::DEFAULT)
+                .unwrap();
+            let fence = copies.fence(Stream::DEFAULT).unwrap();
+            fence.hold(copies.down()).unwrap();
+            device
+                .download(block.pointer(), result.pointer(), 64, copies.down())
+                .unwrap();
+            let fence = copies.fence(copies.down()).unwrap();
+            fence.synchronize().unwrap();
+            assert!(fence.is_done().unwrap());
+        }
+        assert_eq!(read(result.as_ref()), [[9; 32], [round; 32]].concat());
+    }
+    // All who need them at a time have the same ones.
+    assert_eq!(device.copies().unwrap().up(), copies.up());
 }
 
 fn the_default_stream_waits_for_others(device: &dyn Accelerator) {
