@@ -66,6 +66,9 @@ class Device:
     @property
     def transfers(self) -> Transfers:
         """What was moved between the host and it."""
+    @property
+    def undone(self) -> list[str]:
+        """What it has not done yet, if it is simulated: ``"copy"``, ``"fill"``, and kernels with their stencils."""
     def create_stream(self) -> Stream:
         """Make a new stream.
 

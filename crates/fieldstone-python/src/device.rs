@@ -1,12 +1,13 @@
 //! Devices: what there is, what their memory holds, what was moved; and the values of `device=`.
 
+use std::any::Any;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fieldstone_device::{
-    self as device, Accelerator, Capacity, DeviceError, Host, Kind, SimulatedOptions, Simulation,
-    Transfers as Moved,
+    self as device, Accelerator, Capacity, DeviceError, Host, Kind, Simulated, SimulatedOptions,
+    Simulation, Transfers as Moved,
 };
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
@@ -219,6 +220,16 @@ impl PyDevice {
         Transfers {
             accelerator: self.accelerator.clone(),
         }
+    }
+
+    #[getter]
+    fn undone(&self) -> Vec<String> {
+        let Some(device) = &self.accelerator else {
+            return Vec::new();
+        };
+        let any: &dyn Any = device.as_ref();
+        any.downcast_ref::<Simulated>()
+            .map_or_else(Vec::new, Simulated::undone)
     }
 
     /// A new stream.

@@ -50,6 +50,7 @@ mod simd;
 
 mod sync;
 mod tiles;
+mod traffic;
 mod transfer;
 mod transposition;
 mod view;

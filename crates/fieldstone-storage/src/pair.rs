@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use fieldstone_device::{Accelerator, Contents, Stream};
+use fieldstone_device::{Accelerator, Contents, Copies, DeviceError, Fence, Stream};
 
 use crate::sync::{Access, Ledger, Side, SyncState};
 use crate::transfer::{self, Way, lowest};
@@ -48,7 +48,10 @@ pub struct Pair {
     elements: View,
     /// Whether bytes between the elements belong to somebody else, on the host and on the device.
     gaps: [bool; 2],
+    /// Whether the memory is somebody else's, who may access it without telling, on the host and on the device.
+    foreign: [bool; 2],
     accelerator: Arc<dyn Accelerator>,
+    copies: Arc<Copies>,
     sync: Arc<SyncState>,
 }
 
@@ -66,8 +69,7 @@ impl Pair {
         alignment: usize,
     ) -> Result<Arc<Self>, StorageError> {
         let device = mirror(host, accelerator.as_ref(), contents, alignment)?;
-        let gaps = [false, false];
-        Self::bound(host, &device, gaps, accelerator, Arc::default())
+        Self::bound(host, &device, [false, false], accelerator, Arc::default())
     }
 
     /// Memory of somebody else on the host, which is ahead of its new copy on the device.
@@ -80,8 +82,7 @@ impl Pair {
         sync: Arc<SyncState>,
     ) -> Result<Arc<Self>, StorageError> {
         let device = mirror(host, accelerator.as_ref(), Contents::Uninitialised, 1)?;
-        let gaps = [!is_dense(host), false];
-        let pair = Self::bound(host, &device, gaps, accelerator, sync)?;
+        let pair = Self::bound(host, &device, [true, false], accelerator, sync)?;
         pair.sync.declare(Some(Side::Host));
         Ok(pair)
     }
@@ -96,8 +97,7 @@ impl Pair {
         accelerator: Arc<dyn Accelerator>,
         sync: Arc<SyncState>,
     ) -> Result<Arc<Self>, StorageError> {
-        let gaps = [false, !is_dense(device)];
-        let pair = Self::bound(host, device, gaps, accelerator, sync)?;
+        let pair = Self::bound(host, device, [false, true], accelerator, sync)?;
         pair.sync.declare(Some(Side::Device));
         Ok(pair)
     }
@@ -112,15 +112,14 @@ impl Pair {
         accelerator: Arc<dyn Accelerator>,
         sync: Arc<SyncState>,
     ) -> Result<Arc<Self>, StorageError> {
-        let gaps = !is_dense(host);
-        Self::bound(host, device, [gaps, gaps], accelerator, sync)
+        Self::bound(host, device, [true, true], accelerator, sync)
     }
 
     /// Ties the state to the memory it is about, once.
     fn bound(
         host: &View,
         device: &View,
-        gaps: [bool; 2],
+        foreign: [bool; 2],
         accelerator: Arc<dyn Accelerator>,
         sync: Arc<SyncState>,
     ) -> Result<Arc<Self>, StorageError> {
@@ -129,7 +128,12 @@ impl Pair {
             device: Block::of(device),
             bytes: host.bounds().len(),
             elements: host.clone(),
-            gaps,
+            gaps: [
+                foreign[0] && !is_dense(host),
+                foreign[1] && !is_dense(device),
+            ],
+            foreign,
+            copies: accelerator.copies()?,
             accelerator,
             sync,
         };
@@ -170,13 +174,62 @@ impl Pair {
 
     /// Makes the elements of a view current on one side, and notes that they are going to be written if they are.
     ///
+    /// On the device they are so for work that the default stream waits for, and that waits for it.
+    ///
     /// # Errors
     /// If the device reports an error. The state is then as before.
     pub fn access(&self, side: Side, view: &View, access: Access) -> Result<(), StorageError> {
         self.access_in(&mut self.sync.ledger(), side, view, access)
     }
 
+    /// As [`Self::access`] on the device, for work in one stream that is put there next. When it has been, [`Self::note`] is due.
+    ///
+    /// # Errors
+    /// As [`Self::access`].
+    pub fn access_by(
+        &self,
+        stream: Stream,
+        view: &View,
+        access: Access,
+    ) -> Result<(), StorageError> {
+        let mut ledger = self.sync.ledger();
+        self.make_current(&mut ledger, Side::Device, view, access)?;
+        Ok(ledger.traffic.hold(stream, access != Access::Read)?)
+    }
+
+    /// The place where a stream is now.
+    ///
+    /// # Errors
+    /// If the device reports an error.
+    pub fn fence(&self, stream: Stream) -> Result<Arc<Fence>, DeviceError> {
+        Ok(Arc::new(self.copies.fence(stream)?))
+    }
+
+    /// Notes work with the device's copy, which ends at a fence.
+    ///
+    /// # Errors
+    /// If the device reports an error.
+    pub fn note(&self, fence: &Arc<Fence>, writes: bool) -> Result<(), DeviceError> {
+        self.sync.ledger().traffic.note(fence, writes)
+    }
+
     fn access_in(
+        &self,
+        ledger: &mut Ledger,
+        side: Side,
+        view: &View,
+        access: Access,
+    ) -> Result<(), StorageError> {
+        self.make_current(ledger, side, view, access)?;
+        if side == Side::Device {
+            let traffic = &mut ledger.traffic;
+            traffic.hold(Stream::DEFAULT, access != Access::Read)?;
+            traffic.note_others();
+        }
+        Ok(())
+    }
+
+    fn make_current(
         &self,
         ledger: &mut Ledger,
         side: Side,
@@ -189,7 +242,7 @@ impl Pair {
         let range = self.range(view);
         self.note_leases(ledger, side.other());
         if access != Access::Read && side == Side::Host {
-            self.land(ledger)?;
+            ledger.traffic.land()?;
         }
         if ledger
             .ahead
@@ -269,7 +322,7 @@ impl Pair {
         if force {
             ledger.check_writeable(side)?;
             match self.gaps[side as usize] {
-                true => self.transfer_elements(side)?,
+                true => self.transfer_elements(&mut ledger, side)?,
                 false => self.transfer(&mut ledger, side, &(0..self.bytes))?,
             }
             ledger.ahead = None;
@@ -379,7 +432,7 @@ impl Pair {
         }
         ledger.check_writeable(side)?;
         if self.gaps[side as usize] {
-            self.transfer_elements(side)?;
+            self.transfer_elements(ledger, side)?;
             ledger.ahead = None;
             return Ok(());
         }
@@ -405,16 +458,18 @@ impl Pair {
     }
 
     /// Copies all elements to `side`, and nothing in between.
-    fn transfer_elements(&self, side: Side) -> Result<(), StorageError> {
+    fn transfer_elements(&self, ledger: &mut Ledger, side: Side) -> Result<(), StorageError> {
         let device = self.on_device(&self.elements);
-        let accelerator = self.accelerator.as_ref();
-        // SAFETY: both are all elements of the two copies, which this pair's users keep alive.
-        unsafe {
-            match side {
-                Side::Host => transfer::download(accelerator, &device, &self.elements),
-                Side::Device => transfer::upload(accelerator, &self.elements, &device),
+        self.between(ledger, side, |way, stream| {
+            let place = (self.accelerator.as_ref(), stream);
+            // SAFETY: both are all elements of the two copies, which this pair's users keep alive.
+            unsafe {
+                match way {
+                    Way::Down => transfer::download_by(place, &device, &self.elements),
+                    Way::Up => transfer::upload_by(place, &self.elements, &device),
+                }
             }
-        }
+        })
     }
 
     /// Copies bytes to `side`.
@@ -427,42 +482,43 @@ impl Pair {
         if range.is_empty() {
             return Ok(());
         }
-        let accelerator = self.accelerator.as_ref();
-        let way = match side {
-            Side::Host => Way::Down,
-            Side::Device => Way::Up,
-        };
-        // SAFETY: the range lies in both blocks, which the pair's users keep alive.
-        unsafe {
-            transfer::bytes(
-                accelerator,
-                way,
+        self.between(ledger, side, |way, stream| {
+            let (host, device) = (
                 self.host.start.wrapping_add(range.start),
                 self.device.start.wrapping_add(range.start),
-                range.len(),
-            )?;
-        }
-        match side {
-            Side::Host => {
-                accelerator.synchronize(Stream::DEFAULT)?;
-                ledger.in_flight = false;
-            }
-            Side::Device => {
-                ledger.in_flight = true;
-                // Whoever holds an array may write to it any time.
-                if !ledger.leased(Side::Host).is_empty() {
-                    self.land(ledger)?;
-                }
-            }
-        }
-        Ok(())
+            );
+            let place = (self.accelerator.as_ref(), stream);
+            // SAFETY: the range lies in both blocks, which the pair's users keep alive.
+            unsafe { transfer::bytes(place, way, host, device, range.len()) }
+        })
     }
 
-    /// Waits for uploads, which may still read the host's copy.
-    fn land(&self, ledger: &mut Ledger) -> Result<(), StorageError> {
-        if ledger.in_flight {
-            self.accelerator.synchronize(Stream::DEFAULT)?;
-            ledger.in_flight = false;
+    /// Copies to `side` behind what a copy has to wait for. To the host it is waited for.
+    fn between(
+        &self,
+        ledger: &mut Ledger,
+        side: Side,
+        copy: impl FnOnce(Way, Stream) -> Result<(), StorageError>,
+    ) -> Result<(), StorageError> {
+        let copies = &self.copies;
+        let [of_host, of_device] = self.foreign;
+        let is_out = of_device || ledger.is_out(Side::Device);
+        let is_written = of_device || !ledger.leased(Side::Device).is_empty();
+        match side {
+            Side::Host => {
+                ledger.traffic.hold_download(copies, is_written)?;
+                copy(Way::Down, copies.down())?;
+                ledger.traffic.finish_download(copies)?;
+            }
+            Side::Device => {
+                ledger.traffic.hold_upload(copies, is_out)?;
+                copy(Way::Up, copies.up())?;
+                ledger.traffic.note_upload(copies, is_out)?;
+                // Whoever holds an array may write to it any time.
+                if of_host || !ledger.leased(Side::Host).is_empty() {
+                    ledger.traffic.land()?;
+                }
+            }
         }
         Ok(())
     }
@@ -481,7 +537,7 @@ impl Pair {
 impl Drop for Pair {
     fn drop(&mut self) {
         // Memory that an upload reads must not go. If waiting fails, the device is lost, and the upload with it.
-        let _ = self.land(&mut self.sync.ledger());
+        let _ = self.sync.ledger().traffic.land();
     }
 }
 

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::StorageError;
+use crate::traffic::Traffic;
 
 /// What memory is accessed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,8 +55,8 @@ pub(crate) struct Ledger {
     pub shown: [usize; 2],
     /// Whether the copy on either side must not be written to.
     pub protected: [bool; 2],
-    /// Whether an upload may still read the host's copy.
-    pub in_flight: bool,
+    /// What is under way.
+    pub traffic: Traffic,
     /// The memory this is about: the first address of each copy, and the length of both.
     pub memory: Option<(usize, usize, usize)>,
 }

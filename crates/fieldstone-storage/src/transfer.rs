@@ -9,6 +9,9 @@ use fieldstone_device::{Accelerator, Pool, Rows, Stream};
 use crate::loops::{Loop, Nest, turns};
 use crate::{Allocation, Layout, PerAxis, Spec, StorageError, View, copy};
 
+/// The device, and the stream of it by which bytes go.
+pub(crate) type Place<'a> = (&'a dyn Accelerator, Stream);
+
 /// Which way bytes go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
@@ -21,10 +24,9 @@ pub(crate) enum Way {
 /// Copies bytes; they may still be under way when this returns.
 ///
 /// # Safety
-/// Both must be memory of this length, on the host and on the device, that nobody else accesses until the default stream is
-/// synchronised.
+/// Both must be memory of this length, on the host and on the device, that nobody else accesses until the stream is synchronised.
 pub(crate) unsafe fn bytes(
-    accelerator: &dyn Accelerator,
+    (accelerator, stream): Place<'_>,
     way: Way,
     host: *mut u8,
     device: *mut u8,
@@ -33,8 +35,8 @@ pub(crate) unsafe fn bytes(
     // SAFETY: as the caller says.
     unsafe {
         match way {
-            Way::Up => accelerator.upload(host, device, bytes, Stream::DEFAULT)?,
-            Way::Down => accelerator.download(device, host, bytes, Stream::DEFAULT)?,
+            Way::Up => accelerator.upload(host, device, bytes, stream)?,
+            Way::Down => accelerator.download(device, host, bytes, stream)?,
         }
     }
     Ok(())
@@ -48,6 +50,15 @@ pub(crate) unsafe fn bytes(
 /// # Safety
 /// The view must be memory of the device that nobody writes to meanwhile.
 pub unsafe fn fetched(accelerator: &dyn Accelerator, device: &View) -> Result<View, StorageError> {
+    // SAFETY: as the caller says.
+    unsafe { fetched_by((accelerator, Stream::DEFAULT), device) }
+}
+
+/// As [`fetched`], by another stream.
+///
+/// # Safety
+/// As [`fetched`].
+unsafe fn fetched_by(place: Place<'_>, device: &View) -> Result<View, StorageError> {
     let between = packed(device)?;
     if device.is_empty() {
         return Ok(between);
@@ -56,13 +67,13 @@ pub unsafe fn fetched(accelerator: &dyn Accelerator, device: &View) -> Result<Vi
     if plan.is_scattered(device) {
         // SAFETY: as the caller says; nobody else knows the block.
         unsafe {
-            let block = block(accelerator, device)?;
+            let block = block(place, device)?;
             copy(&block, &between, threads())?;
         }
         return Ok(between);
     }
     // SAFETY: as above.
-    unsafe { plan.run(accelerator, Way::Down, &between, device)? };
+    unsafe { plan.run(place, Way::Down, &between, device)? };
     Ok(between)
 }
 
@@ -78,6 +89,19 @@ pub unsafe fn download(
     device: &View,
     host: &View,
 ) -> Result<(), StorageError> {
+    // SAFETY: as the caller says.
+    unsafe { download_by((accelerator, Stream::DEFAULT), device, host) }
+}
+
+/// As [`download`], by another stream.
+///
+/// # Safety
+/// As [`download`].
+pub(crate) unsafe fn download_by(
+    place: Place<'_>,
+    device: &View,
+    host: &View,
+) -> Result<(), StorageError> {
     check(device, host)?;
     if host.is_empty() {
         return Ok(());
@@ -86,9 +110,9 @@ pub unsafe fn download(
     // SAFETY: as the caller says.
     unsafe {
         if plan.is_direct(device) {
-            return plan.run(accelerator, Way::Down, host, device);
+            return plan.run(place, Way::Down, host, device);
         }
-        copy(&fetched(accelerator, device)?, host, threads())
+        copy(&fetched_by(place, device)?, host, threads())
     }
 }
 
@@ -104,6 +128,19 @@ pub unsafe fn upload(
     host: &View,
     device: &View,
 ) -> Result<(), StorageError> {
+    // SAFETY: as the caller says.
+    unsafe { upload_by((accelerator, Stream::DEFAULT), host, device) }
+}
+
+/// As [`upload`], by another stream.
+///
+/// # Safety
+/// As [`upload`].
+pub(crate) unsafe fn upload_by(
+    place: Place<'_>,
+    host: &View,
+    device: &View,
+) -> Result<(), StorageError> {
     check(host, device)?;
     if device.is_empty() {
         return Ok(());
@@ -112,21 +149,20 @@ pub unsafe fn upload(
     // SAFETY: as the caller says; nobody else knows what lies between.
     unsafe {
         if plan.is_direct(device) {
-            return plan.run(accelerator, Way::Up, host, device);
+            return plan.run(place, Way::Up, host, device);
         }
         let between = packed(device)?;
         let plan = Plan::new(&between, device);
         if !plan.is_scattered(device) {
             copy(host, &between, threads())?;
-            return plan.run(accelerator, Way::Up, &between, device);
+            return plan.run(place, Way::Up, &between, device);
         }
-        let block = block(accelerator, device)?;
+        let block = block(place, device)?;
         copy(host, &block, threads())?;
         let (first, bounds) = (lowest(device), device.bounds());
-        bytes(accelerator, Way::Up, lowest(&block), first, bounds.len())?;
+        bytes(place, Way::Up, lowest(&block), first, bounds.len())?;
     }
-    accelerator.synchronize(Stream::DEFAULT)?;
-    Ok(())
+    wait(place)
 }
 
 /// Copies all elements of `source` to `target`, which has the same shape, within a device; `false` if that would take too
@@ -254,11 +290,12 @@ impl Plan {
     /// As for [`download`] and [`upload`], of the views that this was made of.
     unsafe fn run(
         &self,
-        accelerator: &dyn Accelerator,
+        place: Place<'_>,
         way: Way,
         host: &View,
         device: &View,
     ) -> Result<(), StorageError> {
+        let (accelerator, stream) = place;
         let (source_pitch, target_pitch) = match way {
             Way::Up => (self.row.source, self.row.target),
             Way::Down => (self.row.target, self.row.source),
@@ -282,15 +319,19 @@ impl Plan {
             // SAFETY: as the caller says; the rows are elements of the views.
             unsafe {
                 match way {
-                    _ if rows.count == 1 => bytes(accelerator, way, here, there, rows.bytes)?,
-                    Way::Up => accelerator.upload_rows(here, there, rows, Stream::DEFAULT)?,
-                    Way::Down => accelerator.download_rows(there, here, rows, Stream::DEFAULT)?,
+                    _ if rows.count == 1 => bytes(place, way, here, there, rows.bytes)?,
+                    Way::Up => accelerator.upload_rows(here, there, rows, stream)?,
+                    Way::Down => accelerator.download_rows(there, here, rows, stream)?,
                 }
             }
         }
-        accelerator.synchronize(Stream::DEFAULT)?;
-        Ok(())
+        wait(place)
     }
+}
+
+/// Waits until all work of the stream is done.
+fn wait((accelerator, stream): Place<'_>) -> Result<(), StorageError> {
+    Ok(accelerator.synchronize(stream)?)
 }
 
 /// New host memory for the elements of a view, without gaps and in the same order.
@@ -310,20 +351,20 @@ fn packed(view: &View) -> Result<View, StorageError> {
 ///
 /// # Safety
 /// As for [`fetched`].
-unsafe fn block(accelerator: &dyn Accelerator, device: &View) -> Result<View, StorageError> {
+unsafe fn block(place: Place<'_>, device: &View) -> Result<View, StorageError> {
     let bounds = device.bounds();
     let (_, block) = Allocation::new(&Spec::packed(Vec::from([bounds.len()]), 1))?;
     // SAFETY: the block is as long as what the view reaches, and nobody else knows it.
     unsafe {
         bytes(
-            accelerator,
+            place,
             Way::Down,
             block.pointer(),
             lowest(device),
             bounds.len(),
         )?;
     }
-    accelerator.synchronize(Stream::DEFAULT)?;
+    wait(place)?;
     let lead = device.pointer().addr() - bounds.start;
     Ok(device.at_address(block.pointer().wrapping_add(lead), block.owner().cloned()))
 }

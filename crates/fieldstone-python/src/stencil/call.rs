@@ -185,7 +185,7 @@ impl Stencil {
         let compiled = matches!(self.executor, Executor::Native(_) | Executor::Gpu(_));
         let domain = call.domain;
         let mut prepared = None;
-        self.protocol(py, operands, domain, || {
+        self.protocol(py, operands, (domain, on_device.as_ref()), || {
             if let Some(times) = &keywords.exec_info {
                 times.set_item("domain", <(usize, usize, usize)>::from(domain))?;
                 times.set_item("origin", self.origins_by_name(py, origins)?)?;
@@ -197,8 +197,12 @@ impl Stencil {
             if !domain.contains(&0) {
                 prepared = match (&on_device, &self.executor) {
                     (Some(place), Executor::Gpu(gpu)) => {
+                        let both = operands.iter().zip(&self.fields);
+                        let pairs: PerField<_> = both
+                            .filter_map(|(operand, field)| Some((operand.pair()?, field.writes)))
+                            .collect();
                         // SAFETY: as below; what is on the device stays until its work is done.
-                        Some(Prepared::Gpu(unsafe { place.run(py, gpu, call)? }))
+                        Some(Prepared::Gpu(unsafe { place.run(py, gpu, call, &pairs)? }))
                     }
                     // SAFETY: the checks have shown that every access lies in the memory the arguments describe, which live until
                     // the call returns; without them that is what the caller has promised.

@@ -166,10 +166,14 @@ impl Graph {
         let stream = stream.map(stream::given).transpose()?;
         let place = OnDevice::in_stream(py, done.graph.accelerator().clone(), stream)?;
         for copies in &done.copies {
-            copies.acquire(py)?;
+            copies.acquire(py, place.stream)?;
         }
+        let pairs = done
+            .copies
+            .iter()
+            .map(|copies| (&copies.pair, copies.written));
         // SAFETY: the arguments are kept, and were checked when the calls were recorded.
-        let ran = py.detach(|| place.between(|stream| unsafe { done.graph.launch(stream) }));
+        let ran = py.detach(|| place.between(pairs, |stream| unsafe { done.graph.launch(stream) }));
         let noted = (done.copies.iter()).try_for_each(|copies| copies.settle(py));
         ran.map_err(|error| run_error(py, &error))?;
         noted

@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 
 use super::Stencil;
+use super::on_device::OnDevice;
 use super::operand::Operand;
 use crate::interface::Hooks;
 
@@ -15,7 +16,7 @@ impl Stencil {
         &self,
         py: Python<'_>,
         operands: &[Operand<'_>],
-        domain: [usize; 3],
+        (domain, on_device): ([usize; 3], Option<&OnDevice>),
         run: impl FnOnce() -> PyResult<()>,
     ) -> PyResult<()> {
         let silent = |operand: &Operand<'_>| operand.hooks.is_none() && operand.tracked.is_none();
@@ -34,7 +35,10 @@ impl Stencil {
         let mut acquired = 0;
         for (n, (field, operand)) in self.fields.iter().zip(operands).enumerate() {
             let current = || match &operand.tracked {
-                Some(tracked) => tracked.acquire(py, field.writes && !domain.contains(&0)),
+                Some(tracked) => {
+                    let stream = on_device.map(|place| place.stream);
+                    tracked.acquire(py, field.writes && !domain.contains(&0), stream)
+                }
                 None => Ok(()),
             };
             let result = call_hook(operand, |hooks| &hooks.acquire).and_then(|()| current());

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use fieldstone_codegen::RunError;
-use fieldstone_codegen::call::{Call, ScalarArgument};
+use fieldstone_codegen::call::Call;
 use fieldstone_codegen::gpu::{Gpu, Prepared};
-use fieldstone_device::{Accelerator, DeviceError, Kind, Stream};
-use fieldstone_storage::{Access, Side, View};
+use fieldstone_device::{Accelerator, DeviceError, Fence, Kind, Stream};
+use fieldstone_storage::{Access, Pair, Side, View};
 use pyo3::prelude::*;
 
 use super::graph;
@@ -24,7 +24,8 @@ use crate::stream;
 pub(super) struct OnDevice {
     pub accelerator: Arc<dyn Accelerator>,
     pub stream: Stream,
-    /// Whether the stream and the default one, in which memory is moved, have to be told to wait for each other.
+    /// Whether the stream and the default one have to be told to wait for each other: that is where memory is moved of which there is
+    /// one copy.
     apart: bool,
     /// Streams in which arguments may be written to still.
     before: PerField<Stream>,
@@ -47,6 +48,9 @@ impl Stencil {
                 place.before.push(other);
             }
         }
+        let has_pair =
+            |operand: &Operand<'_>| operand.pointer.is_null() || operand.pair().is_some();
+        place.apart &= !operands.iter().all(has_pair);
         place.sent = self.room(py, operands, &place.accelerator)?;
         Ok(place)
     }
@@ -116,10 +120,15 @@ impl Stencil {
         };
         let place = OnDevice::new(py, prepared.accelerator().clone(), keywords)?;
         for copies in known.copies() {
-            copies.acquire(py)?;
+            copies.acquire(py, place.stream)?;
         }
-        // SAFETY: the arguments lie in memory as those of a call that has passed all checks, and are apart from each other.
-        let run = || unsafe { place.put(gpu, prepared, |n| known.pointer(n), &scalars) };
+        let run = || {
+            let pairs = (known.copies().iter()).map(|copies| (&copies.pair, copies.written));
+            // SAFETY: the arguments lie in memory as those of a call that has passed all checks, and are apart from each other.
+            place.between(pairs, |stream| unsafe {
+                gpu.run_prepared(prepared, |n| known.pointer(n), &scalars, stream)
+            })
+        };
         let done = match is_brief(prepared) {
             // To let other threads run Python takes longer.
             true => run(),
@@ -224,17 +233,18 @@ fn is_same(one: Stream, other: Stream) -> bool {
 }
 
 impl Copies {
-    /// Makes the device's copy current, and notes that it is going to be written if it is.
-    pub fn acquire(&self, py: Python<'_>) -> PyResult<()> {
+    /// Makes the device's copy current for work in a stream, and notes that it is going to be written if it is.
+    pub fn acquire(&self, py: Python<'_>, stream: Stream) -> PyResult<()> {
         warn_of_both(py, &self.pair)?;
         let access = match self.written {
             true => Access::ReadWrite,
             false => Access::Read,
         };
+        let current = || self.pair.access_by(stream, &self.view, access);
         let current = match self.pair.is_current(Side::Device, &self.view) {
             // Nothing is moved, and to let other threads run Python takes longer.
-            true => self.pair.access(Side::Device, &self.view, access),
-            false => py.detach(|| self.pair.access(Side::Device, &self.view, access)),
+            true => current(),
+            false => py.detach(current),
         };
         transferred(py, current)
     }
@@ -265,7 +275,10 @@ impl OnDevice {
         given: Option<Stream>,
     ) -> PyResult<Self> {
         let current = || stream::current(py, accelerator.as_ref());
-        let stream = given.map_or_else(current, Ok)?;
+        let stream = match given.map_or_else(current, Ok)? {
+            stream if is_same(stream, Stream::DEFAULT) => Stream::DEFAULT,
+            stream => stream,
+        };
         let apart = !accelerator
             .waits_for_default(stream)
             .map_err(|error| device::exception(py, &error))?;
@@ -282,7 +295,13 @@ impl OnDevice {
     ///
     /// # Safety
     /// As [`Gpu::run_prepared`].
-    pub unsafe fn run(&self, py: Python<'_>, gpu: &Gpu, call: &Call<'_>) -> PyResult<Prepared> {
+    pub unsafe fn run(
+        &self,
+        py: Python<'_>,
+        gpu: &Gpu,
+        call: &Call<'_>,
+        pairs: &[(&Arc<Pair>, bool)],
+    ) -> PyResult<Prepared> {
         if let Some(sent) = &self.sent {
             sent.send(py)?;
         }
@@ -295,7 +314,9 @@ impl OnDevice {
                 let prepared = gpu.prepare(call, &self.accelerator)?;
                 let pointers = |argument: usize| call.fields[argument].pointer;
                 // SAFETY: as the caller says.
-                unsafe { self.put(gpu, &prepared, pointers, call.scalars)? };
+                self.between(pairs.iter().copied(), |stream| unsafe {
+                    gpu.run_prepared(&prepared, pointers, call.scalars, stream)
+                })?;
                 Ok(prepared)
             })
             .map_err(|error| run_error(py, &error))?;
@@ -305,29 +326,35 @@ impl OnDevice {
         Ok(prepared)
     }
 
-    /// Puts work into the stream, between what waits and what is waited for.
-    pub fn between(
+    /// Puts work into the stream, between what waits and what is waited for. It is noted for its arguments with two copies, each
+    /// with whether it is written, also if it fails: something of it may have been put.
+    pub fn between<'a>(
         &self,
+        pairs: impl Iterator<Item = (&'a Arc<Pair>, bool)>,
         put: impl FnOnce(Stream) -> Result<(), RunError>,
     ) -> Result<(), RunError> {
         self.order()?;
-        put(self.stream)?;
+        let done = put(self.stream);
+        let noted = self.note(pairs);
+        done?;
+        noted?;
         Ok(self.order_after()?)
     }
 
-    /// Puts kernels into the stream, behind what they have to wait for.
-    ///
-    /// # Safety
-    /// As [`Gpu::run_prepared`].
-    unsafe fn put(
+    fn note<'a>(
         &self,
-        gpu: &Gpu,
-        prepared: &Prepared,
-        pointers: impl Fn(usize) -> *mut u8,
-        scalars: &[ScalarArgument],
-    ) -> Result<(), RunError> {
-        // SAFETY: as the caller says.
-        self.between(|stream| unsafe { gpu.run_prepared(prepared, pointers, scalars, stream) })
+        pairs: impl Iterator<Item = (&'a Arc<Pair>, bool)>,
+    ) -> Result<(), DeviceError> {
+        let mut end: Option<Arc<Fence>> = None;
+        for (pair, written) in pairs {
+            let fence = match end.take() {
+                Some(fence) => fence,
+                None => pair.fence(self.stream)?,
+            };
+            pair.note(&fence, written)?;
+            end = Some(fence);
+        }
+        Ok(())
     }
 
     /// Lets the stream wait for whoever may be writing to arguments.

@@ -7,7 +7,7 @@ use fieldstone_codegen::call::FieldArgument;
 use fieldstone_codegen::domain::{Array, Requirement};
 use fieldstone_device::{Accelerator, Stream};
 use fieldstone_stencil::Axis;
-use fieldstone_storage::Dim;
+use fieldstone_storage::{Dim, Pair};
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 
@@ -72,6 +72,11 @@ impl<'py> Operand<'py> {
     /// Owner of the memory, if it is not the argument.
     pub fn keeper(&self) -> Option<&Bound<'py, PyAny>> {
         self.keep.as_ref()
+    }
+
+    /// The two copies that it is one of.
+    pub fn pair(&self) -> Option<&Arc<Pair>> {
+        self.tracked.as_deref()?.pair().map(|(pair, _)| pair)
     }
 
     /// The memory as the backend takes it.

@@ -107,8 +107,8 @@ impl Tracked {
         }
     }
 
-    /// Makes the elements current.
-    pub fn acquire(&self, py: Python<'_>, writes: bool) -> PyResult<()> {
+    /// Makes the elements current, on a device for work in a stream.
+    pub fn acquire(&self, py: Python<'_>, writes: bool, stream: Option<Stream>) -> PyResult<()> {
         match self {
             Self::Pair {
                 pair, view, side, ..
@@ -119,7 +119,11 @@ impl Tracked {
                 } else {
                     Access::Read
                 };
-                transferred(py, py.detach(|| pair.access(*side, view, access)))
+                let current = || match stream {
+                    Some(stream) => pair.access_by(stream, view, access),
+                    None => pair.access(*side, view, access),
+                };
+                transferred(py, py.detach(current))
             }
             Self::Managed(accelerator) => transferred(
                 py,
