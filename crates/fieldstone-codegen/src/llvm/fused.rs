@@ -172,11 +172,13 @@ pub(super) fn row(
     };
     fused.find_streams();
     fused.find_ranges(b);
-    match panel {
-        Some(panel) => fused.emit_panels(b, panel),
-        None if fused.is_one_vector() => fused.emit_one_vector(b),
-        None if fused.is_short() => fused.emit_short(b, rows),
-        None => fused.emit(b, rows),
+    // A row of which no stage computes anything may be where there is no memory.
+    let some = stages.iter().map(|computed| computed.active.clone());
+    let some: Option<Vec<String>> = some.collect();
+    let either = |one, other| b.value(format_args!("or i1 {one}, {other}"));
+    match some.and_then(|some| some.into_iter().reduce(either)) {
+        Some(any) => b.when(&any, |b| fused.emit_row(b, rows)),
+        None => fused.emit_row(b, rows),
     }
 }
 
@@ -230,6 +232,15 @@ impl Fused<'_> {
                     (select(b, start, BEYOND), select(b, end, -BEYOND))
                 }
             });
+        }
+    }
+
+    fn emit_row(&self, b: &mut Builder, rows: &Rows) {
+        match self.panel {
+            Some(panel) => self.emit_panels(b, panel),
+            None if self.is_one_vector() => self.emit_one_vector(b),
+            None if self.is_short() => self.emit_short(b, rows),
+            None => self.emit(b, rows),
         }
     }
 

@@ -16,9 +16,6 @@ use super::{RowLoop, RowNest, Stage};
 /// twice the time for twice as many.
 const MOST_OPERATIONS: usize = 80;
 
-/// The same where the points of a row are vectors of levels.
-const MOST_OPERATIONS_OF_PANELS: usize = 160;
-
 /// Vectors that a stage of a loop may be ahead of the last one.
 pub const MOST_AHEAD: usize = 2;
 
@@ -181,7 +178,7 @@ impl<'s> Open<'s> {
         let possible = can_share(self.stencil, stage)
             && ahead <= most_ahead(nest)
             && self.first.interval == stage.interval
-            && self.operations + operations(stage) <= most_operations(nest)
+            && self.operations + operations(stage) <= MOST_OPERATIONS
             && stage.statements.iter().all(|statement| {
                 let accesses = Accesses::of(statement);
                 accesses
@@ -257,13 +254,6 @@ impl<'s> Open<'s> {
             self.written
                 .extend(accesses.written().map(|target| (target, written)));
         }
-    }
-}
-
-fn most_operations(nest: &RowNest) -> usize {
-    match nest.roles.are_panels() {
-        true => MOST_OPERATIONS_OF_PANELS,
-        false => MOST_OPERATIONS,
     }
 }
 

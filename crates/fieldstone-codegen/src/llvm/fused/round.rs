@@ -6,7 +6,7 @@ use fieldstone_stencil::Offset;
 use fieldstone_stencil::ir::Target;
 use fieldstone_stencil::visit::accesses;
 
-use super::{Fused, Rounds, Source, Stream};
+use super::{Fused, Rounds, Source, Stream, regions};
 use crate::llvm::body::{Blocks, Body, Regions, Streaming};
 use crate::llvm::builder::Builder;
 use crate::llvm::memory::{any_inside, lane_mask};
@@ -19,6 +19,8 @@ pub(super) enum Care<'a> {
     None,
     /// Results are stored with a mask.
     Stores(&'a str),
+    /// Stages have their ends in it. Points are whole vectors, and stages that may write beside their own compute all.
+    Points,
     /// Stages have their ends in it, outside of which nothing is written, nor anything read where there may be no memory.
     Ends { reads: bool },
 }
@@ -35,7 +37,11 @@ impl Fused<'_> {
     /// All rounds of a row. Where arrays end, every one looks after its ends, and reads no more than is needed.
     pub(super) fn repeat(&self, b: &mut Builder, rounds: &Rounds) {
         let name = b.begin_when(&rounds.roomy);
-        self.repeat_with(b, rounds, &[Care::Ends { reads: false }, Care::None]);
+        let at_ends = match self.panel {
+            Some(_) => Care::Points,
+            None => Care::Ends { reads: false },
+        };
+        self.repeat_with(b, rounds, &[at_ends, Care::None]);
         b.otherwise(&name);
         self.repeat_with(b, rounds, &[Care::Ends { reads: true }]);
         b.end_when(&name);
@@ -92,7 +98,7 @@ impl Fused<'_> {
         let whole = b.value(format_args!("icmp slt i64 {at}, {}", rounds.whole_end));
         let more = match care {
             Care::None | Care::Stores(_) => whole,
-            Care::Ends { .. } => {
+            Care::Points | Care::Ends { .. } => {
                 let more = b.value(format_args!("icmp slt i64 {at}, {}", rounds.end));
                 let begun = b.value(format_args!("icmp sge i64 {at}, {}", rounds.whole_first));
                 let whole = b.value(format_args!("and i1 {begun}, {whole}"));
@@ -158,7 +164,13 @@ impl Fused<'_> {
                     let masks = Masks::Stored(Some(mask.to_owned()));
                     self.stage(b, (number, at), masks, None, &vectors, &made)
                 }
-                Care::Ends { .. } => self.stage_at_ends(b, (number, at), &vectors, &made),
+                Care::Points if self.may_compute_more(number) => {
+                    let masks = Masks::Stored(self.levels_stored(b, number));
+                    self.stage(b, (number, at), masks, None, &vectors, &made)
+                }
+                Care::Points | Care::Ends { .. } => {
+                    self.stage_at_ends(b, (number, at), &vectors, &made)
+                }
             };
             for (stream, value) in made.into_iter().zip(values) {
                 vectors[stream][0] = value;
@@ -168,6 +180,11 @@ impl Fused<'_> {
         vectors
             .flat_map(|(vectors, stream)| vectors.into_iter().take(stream.depth))
             .collect()
+    }
+
+    /// Whether a stage may be computed beside its own points: nothing shows it.
+    fn may_compute_more(&self, number: usize) -> bool {
+        !self.is_strict(number) && regions(self.stages[number].stage).next().is_none()
     }
 
     /// Computes a stage in a round if it has any points there, and touches no others.
