@@ -22,6 +22,9 @@ pub(super) enum Loops<'a> {
 /// Rows ahead that are fetched into the caches.
 const AHEAD: usize = 2;
 
+/// The same where the points of a row are vectors of levels, which take as long as several rows.
+const PANELS_AHEAD: usize = 1;
+
 /// The same where rows run along K, and are so short that the processor does not see that they follow each other.
 const SHORT_AHEAD: usize = 8;
 
@@ -40,7 +43,8 @@ impl<'a> Loops<'a> {
     pub fn fetch(self, context: &Context<'_>) -> Fetch {
         let (ahead, always) = match self {
             Loops::Rows(nest) if nest.roles.vector == Axis::K => (SHORT_AHEAD, true),
-            Loops::Rows(nest) => (AHEAD, nest.roles.are_panels()),
+            Loops::Rows(nest) if nest.roles.are_panels() => (PANELS_AHEAD, true),
+            Loops::Rows(_) => (AHEAD, false),
             Loops::Columns(nest) => (levels_ahead(context, nest), true),
         };
         Fetch { ahead, always }

@@ -34,7 +34,7 @@ pub(super) enum Part {
 pub(super) struct Step {
     function: KernelFunction,
     /// Per way in which columns share cache lines, in the order of [`Lines::ALL`].
-    tiles: [Tiles; 3],
+    tiles: [Tiles; Lines::ALL.len()],
     /// Threads that are worth it.
     threads: usize,
     /// Nanoseconds it takes on one thread, if that is known.
@@ -75,7 +75,8 @@ impl Variant {
                 Nest::Columns(nest) => {
                     let points = extended(domain, nest.extent);
                     let tiles = |kernel: &Kernel, threads| {
-                        [Tiles::of_columns(nest, &kernel.scratch, points, threads); 3]
+                        [Tiles::of_columns(nest, &kernel.scratch, points, threads);
+                            Lines::ALL.len()]
                     };
                     parts.push(Part::Whole(next().step(domain, points, threads, tiles)));
                 }
@@ -109,7 +110,7 @@ impl Code<'_> {
         domain: [usize; 3],
         points: [usize; 3],
         threads: usize,
-        tiles: impl FnOnce(&Kernel, usize) -> [Tiles; 3],
+        tiles: impl FnOnce(&Kernel, usize) -> [Tiles; Lines::ALL.len()],
     ) -> Step {
         let work = self.cost.nanoseconds(points);
         let threads = worthwhile(work, threads);

@@ -16,7 +16,7 @@ use crate::cost::work_per_thread;
 use crate::error::RunError;
 use crate::llvm::abi::Words;
 use crate::template::Template;
-use crate::tile::{LINE, Lines};
+use crate::tile::{CROWDED, LINE, Lines};
 
 thread_local! {
     /// Room for the words of a run.
@@ -47,6 +47,8 @@ pub(super) struct Run {
     /// The words with the addresses of fields whose levels follow each other in memory, in columns that lie whole cache lines
     /// apart; `None` if any lie otherwise.
     columns: Option<Vec<usize>>,
+    /// Whether these lie a multiple of [`CROWDED`] bytes apart along `J`.
+    crowded: bool,
 }
 
 impl Run {
@@ -58,24 +60,34 @@ impl Run {
         let alike = |pair: &[usize]| (words[pair[0]] ^ words[pair[1]]).is_multiple_of(LINE as u64);
         let is_aligned = |word: &usize| words[*word].is_multiple_of(LINE as u64);
         match columns.windows(2).all(alike) {
-            true if columns.iter().take(1).all(is_aligned) => Lines::Apart,
+            true if columns.iter().take(1).all(is_aligned) => match self.crowded {
+                true => Lines::Crowded,
+                false => Lines::Apart,
+            },
             true => Lines::Shifted,
             false => Lines::Shared,
         }
     }
 }
 
+/// The fields whose levels follow each other in memory, with their numbers.
+fn along_levels<'a>(
+    fields: &'a [Field],
+    arguments: &'a [FieldArgument],
+) -> impl Iterator<Item = (usize, &'a FieldArgument)> {
+    let all = fields.iter().zip(arguments).enumerate();
+    all.filter(|(_, (field, argument))| contiguous_along(field, argument) == Some(Axis::K))
+        .map(|(number, (_, argument))| (number, argument))
+}
+
 /// As [`Run`] has them, for the fields of a program.
 fn columns(fields: &[Field], arguments: &[FieldArgument], words: &Words) -> Option<Vec<usize>> {
-    let all = fields.iter().zip(arguments).enumerate();
-    let along_levels =
-        all.filter(|(_, (field, argument))| contiguous_along(field, argument) == Some(Axis::K));
-    let word = |(number, (_, argument)): (usize, (&Field, &FieldArgument))| {
+    let word = |(number, argument): (usize, &FieldArgument)| {
         let strides = &argument.strides[..2];
         let apart = strides.iter().all(|stride| stride % LINE as isize == 0);
         apart.then(|| words.field(number))
     };
-    along_levels.map(word).collect()
+    along_levels(fields, arguments).map(word).collect()
 }
 
 impl Native {
@@ -132,13 +144,12 @@ impl Native {
     /// What runs for a call with one of the variants for the layout of the arguments.
     pub(super) fn run_of(&self, variant: &Variant, call: &Call<'_>) -> Run {
         let schedule = &variant.plan.schedule;
-        let (fields, _) = self.compilation.elements.arguments(call);
+        let (arguments, _) = self.compilation.elements.arguments(call);
+        let fields = &self.compilation.program.stencil.fields;
         Run {
-            columns: columns(
-                &self.compilation.program.stencil.fields,
-                &fields,
-                &variant.words,
-            ),
+            columns: columns(fields, &arguments, &variant.words),
+            crowded: along_levels(fields, &arguments)
+                .all(|(_, argument)| argument.strides[Axis::J.index()] % CROWDED as isize == 0),
             levels: call.domain[2],
             template: Template::new(&self.compilation, schedule, &variant.words, call),
             parts: match call.domain.contains(&0) {

@@ -12,8 +12,15 @@ use crate::llvm::widest;
 /// Scratch of a tile of rows whose points are vectors should stay within half of a second-level cache of 1 MiB.
 const PANEL_BUDGET: usize = 512 * 1024;
 
-/// Points of such rows: as many as fit.
-const PANELS: &[usize] = &[128, 96, 64, 48, 32];
+/// Points of such rows: as many as fit. Rows of more points have to be read again from the second-level cache when the next one is
+/// computed.
+const PANELS: &[usize] = &[64, 48, 32];
+
+/// Points of such rows where tiles have several lines of each.
+const SHORT_PANELS: usize = 32;
+
+/// Of so many points of a row one may be computed by two tiles.
+const EDGES: usize = 8;
 
 /// Points of such rows where none of those fits.
 const SHORTEST_PANELS: usize = 16;
@@ -52,7 +59,10 @@ impl Scratch {
         let lines = (1..=PANEL_LEVELS / line).rev().map(|lines| lines * line);
         let levels = chosen.or_else(|| lines.into_iter().find(|levels| fits(vector, *levels)));
         let levels = levels.unwrap_or(line);
+        let short = SHORT_PANELS.min(vector);
+        let is_chosen = chosen.or(choices.tile(nest.roles.vector)).is_some();
         Scratch {
+            short: (!is_chosen && EDGES * around(nest) <= short).then_some(short),
             lanes: Some(lanes),
             line: chosen.is_none().then_some(line),
             slide: choices.tile(nest.roles.slide),
@@ -60,4 +70,15 @@ impl Scratch {
             ..plan(vector, levels)
         }
     }
+}
+
+/// Points around a tile of rows that its stages compute, along the row.
+fn around(nest: &RowNest) -> usize {
+    let beyond = nest
+        .stages
+        .iter()
+        .map(|stage| stage.extent.beyond(nest.extent));
+    let around = beyond.reduce(|all, extent| all.union(extent));
+    let (before, after) = around.unwrap_or_default().along(nest.roles.vector);
+    (before.max(0) + after.max(0)) as usize
 }

@@ -15,15 +15,22 @@ const TILES_PER_THREAD: usize = 4;
 pub(crate) enum Lines {
     /// The first level of each is where a line begins.
     Apart,
+    /// The same, and all lie a multiple of [`CROWDED`] bytes apart.
+    Crowded,
     /// The same level of each is.
     Shifted,
     /// None is.
     Shared,
 }
 
+/// Columns that lie a multiple of this many bytes apart have few places in a first-level cache: one line of each, of a row of them,
+/// does not stay there. Nor do their lines follow each other in memory closely.
+pub(crate) const CROWDED: usize = 256;
+
 impl Lines {
     /// All of them, in order.
-    pub(crate) const ALL: [Lines; 3] = [Lines::Apart, Lines::Shifted, Lines::Shared];
+    pub(crate) const ALL: [Lines; 4] =
+        [Lines::Apart, Lines::Crowded, Lines::Shifted, Lines::Shared];
 }
 
 /// How a domain is cut into tiles, along I, J, K.
@@ -63,7 +70,9 @@ impl Tiles {
             points[roles.block.index()] += line - 1;
         }
         let mut size = points;
-        if let Some(cap) = scratch.vector {
+        // Rows of fewer points leave room for more lines of each.
+        let short = (scratch.short).filter(|_| matches!(lines, Lines::Crowded | Lines::Shared));
+        if let Some(cap) = short.or(scratch.vector) {
             let points = points[roles.vector.index()];
             size[roles.vector.index()] = match roles.are_panels() {
                 true => points.div_ceil(points.div_ceil(cap).max(1)),
@@ -73,9 +82,13 @@ impl Tiles {
         let blocks = points[roles.block.index()];
         size[roles.block.index()] = match (scratch.block, scratch.lanes) {
             (Some(levels), Some(lanes)) => {
-                // Tiles of one line leave most of the cache to a row. Those that share lines would have each moved twice.
-                let line = scratch.line.filter(|_| lines != Lines::Shared);
-                let levels = line.unwrap_or(levels);
+                let levels = match (scratch.line, lines) {
+                    // Those that share lines would have each moved twice.
+                    (None, _) | (_, Lines::Shared) => levels,
+                    (Some(line), Lines::Crowded) if short.is_some() => levels.min(2 * line),
+                    // One line leaves most of the cache to a row.
+                    (Some(line), _) => line,
+                };
                 let tiles = blocks.div_ceil(levels).max(1);
                 blocks.div_ceil(tiles).next_multiple_of(lanes)
             }
