@@ -24,7 +24,7 @@ help:
 	@echo "make bench     benchmark stencils beside C, Numba, JAX and NumPy, some ten minutes; ARGS=--quick: the most important part;"
 	@echo "               ARGS=calls, memory, compile or storages: what is around them"
 	@echo "make bench-gt4py  the same beside GT4Py, which it installs apart and which compiles for minutes the first time"
-	@echo "make test-gpu  the tests that need an NVIDIA GPU; make bench-gpu: stencils there beside CuPy, if it is installed"
+	@echo "make test-gpu  the tests that need an NVIDIA GPU; make bench-gpu: stencils there beside CUDA C and CuPy, if it is installed"
 	@echo "make sanitize  the crates with unsafe code under AddressSanitizer, ThreadSanitizer and valgrind"
 	@echo "make build     the package with its extension module in $(VENV)"
 	@echo "make clean     remove everything these made"

@@ -1,4 +1,4 @@
-"""Stencils on a GPU: their share of the device's copy bandwidth, beside CuPy where that is installed."""
+"""Stencils on a GPU: their share of the device's copy bandwidth, beside CUDA C and CuPy where CuPy is installed."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import fieldstone
 from benches.arguments import Arguments
 from benches.case import HALO, Case
 from benches.cases import CASES
+from benches.contenders import cuda
 from benches.contenders.fieldstone import stencils
 from benches.table import Table, duration
 from fieldstone import storage
@@ -23,6 +24,13 @@ from fieldstone.device import Device
 SIZES = ((256, 256, 80), (1024, 1024, 80))
 DTYPES = ("float64", "float32")
 NAMES = ("copy", "lap7", "hdiff", "vadv")
+
+# CuPy: expressions of whole arrays.
+CONTENDERS = ("fieldstone", "CUDA C", "CuPy")
+RATIOS = tuple(f"{name} / fieldstone" for name in CONTENDERS[1:])
+
+# A call, and the fields that it works with.
+Contender = tuple[Callable[[], object], dict[str, Any]]
 
 # A round is as many calls as take at least this long (seconds).
 ROUND = 0.02
@@ -57,25 +65,74 @@ def table(where: Device, size: tuple[int, int, int], dtype: str, rounds: int) ->
     copied = copy_bandwidth(where, size, dtype, rounds)
     found = Table(
         f"{' x '.join(map(str, size))}, {dtype}",
-        ["", "fieldstone", "GB/s", "of copy", "CuPy", "CuPy / fieldstone"],
-        note=f"{where!r}, copies {copied / 1e9:.0f} GB/s",
+        ["", *(f"{name}{what}" for name in CONTENDERS for what in ("", ": of copy")), *RATIOS],
+        note=f"{where!r}, copies {copied / 1e9:.0f} GB/s; shares are of the bytes that have to be moved",
     )
     for name in NAMES:
-        case = CASES[name]
-        arguments = Arguments(case, size, dtype, "I")
-        fields = on_device(arguments)
-        own = median(where, run_of(case, fields, size, dtype), rounds)
-        bandwidth = case.bytes_moved(size, dtype) / own
-        other = with_cupy(where, case, arguments, rounds)
-        found.add(
-            name,
-            duration(own),
-            f"{bandwidth / 1e9:.0f}",
-            f"{bandwidth / copied:.0%}",
-            duration(other) if other else "-",
-            f"{other / own:.2f}" if other else "-",
-        )
+        times = measured(where, CASES[name], size, dtype, rounds)
+        moved = CASES[name].bytes_moved(size, dtype)
+        cells = [name]
+        for one in CONTENDERS:
+            time = times.get(one)
+            cells += ["-", "-"] if time is None else [duration(time), f"{moved / time / copied:.0%}"]
+        ratios = (times[one] / times["fieldstone"] if one in times else None for one in CONTENDERS[1:])
+        found.add(*cells, *("-" if ratio is None else f"{ratio:.2f}" for ratio in ratios))
     return found
+
+
+def measured(where: Device, case: Case, size: tuple[int, int, int], dtype: str, rounds: int) -> dict[str, float]:
+    """Seconds of a call of each contender that there is, in turns, after checking that they compute the same."""
+    arguments = Arguments(case, size, dtype, "I")
+    runs = contenders(where, arguments)
+    agree(arguments, runs)
+    return medians(where, {name: call for name, (call, _) in runs.items()}, rounds)
+
+
+def contenders(where: Device, arguments: Arguments) -> dict[str, Contender]:
+    """Return a call of each contender that there is, and its fields."""
+    case, size, dtype = arguments.case, arguments.size, arguments.dtype
+    fields = on_device(arguments)
+    found: dict[str, Contender] = {"fieldstone": (run_of(case, fields, size, dtype), fields)}
+    if where.kind == "cuda" and importlib.util.find_spec("cupy") is not None:
+        import cupy
+
+        found["CUDA C"] = cuda.with_cupy(case, fields, size, dtype), fields
+        arrays = [cupy.asarray(array) for array in arguments.kji()]
+        by_name = {argument.name: array.transpose() for argument, array in zip(case.arguments, arrays, strict=True)}
+        found["CuPy"] = functools.partial(case.numpy, *arrays, *case.scalars.values()), by_name
+    return found
+
+
+def agree(arguments: Arguments, runs: dict[str, Contender]) -> None:
+    """Raise if a contender does not compute what the first one does, within what the case allows."""
+    case, inside = arguments.case, (slice(HALO, -HALO), slice(HALO, -HALO))
+    expected: dict[str, np.ndarray] = {}
+    for contender, (call, fields) in runs.items():
+        for name in case.outputs:
+            fields[name][...] = _like(fields[name], np.asarray(arguments.fields[name]))
+        call()
+        for name in case.outputs:
+            values = _on_host(fields[name])[inside]
+            wanted = expected.setdefault(name, values)
+            error = np.max(np.abs(values - wanted)) / np.max(np.abs(wanted))
+            if not error <= case.tolerance[arguments.dtype]:
+                raise RuntimeError(f"{contender}: {name} of {case.name}, {arguments.dtype}, is off by {error:.1e}")
+
+
+def _like(field: Any, values: np.ndarray) -> Any:
+    """Values as what can be assigned to a field: CuPy's arrays take none of the host."""
+    if isinstance(field, storage.Storage):
+        return values
+    import cupy
+
+    return cupy.asarray(values)
+
+
+def _on_host(field: Any) -> np.ndarray:
+    if isinstance(field, storage.Storage):
+        return np.array(storage.storage(field, device="cpu").to_numpy())
+    copied: np.ndarray = field.get()
+    return copied
 
 
 def on_device(arguments: Arguments) -> dict[str, Any]:
@@ -101,16 +158,6 @@ def run_of(case: Case, fields: dict[str, Any], size: tuple[int, int, int], dtype
     return run
 
 
-def with_cupy(where: Device, case: Case, arguments: Arguments, rounds: int) -> float | None:
-    """Time whole-array expressions of CuPy, where that is installed and there is a GPU."""
-    if where.kind != "cuda" or importlib.util.find_spec("cupy") is None:
-        return None
-    import cupy
-
-    arrays = [cupy.asarray(array) for array in arguments.kji()]
-    return median(where, lambda: case.numpy(*arrays, *case.scalars.values()), rounds)
-
-
 def copy_bandwidth(where: Device, size: tuple[int, int, int], dtype: str, rounds: int) -> float:
     """Bytes per second, read and written, of a copy of a field within the device."""
     source, target = (storage.ones(size, dtype, device="gpu", managed=False, defaults="gpu", dims="IJK") for _ in "ab")
@@ -118,13 +165,13 @@ def copy_bandwidth(where: Device, size: tuple[int, int, int], dtype: str, rounds
     def copy() -> None:
         target[...] = source
 
-    return 2 * source.nbytes / median(where, copy, rounds)
+    return 2 * source.nbytes / medians(where, {"copy": copy}, rounds)["copy"]
 
 
-def median(where: Device, call: Callable[[], object], rounds: int) -> float:
-    """Seconds of a call, of many that are put into the stream one behind the other."""
+def medians(where: Device, calls: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """Seconds of each call, of many that are put into the stream one behind the other; the calls take turns."""
 
-    def several(count: int) -> float:
+    def several(call: Callable[[], object], count: int) -> float:
         where.synchronize()
         begin = time.perf_counter()
         for _ in range(count):
@@ -132,6 +179,12 @@ def median(where: Device, call: Callable[[], object], rounds: int) -> float:
         where.synchronize()
         return (time.perf_counter() - begin) / count
 
-    call()
-    count = max(1, round(ROUND / several(3)))
-    return statistics.median(several(count) for _ in range(rounds))
+    counts = {}
+    for name, call in calls.items():
+        call()
+        counts[name] = max(1, round(ROUND / several(call, 3)))
+    taken: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            taken[name].append(several(call, counts[name]))
+    return {name: statistics.median(times) for name, times in taken.items()}

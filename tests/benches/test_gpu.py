@@ -39,6 +39,21 @@ def test_a_simulated_device_is_named_in_every_table(monkeypatch: pytest.MonkeyPa
     assert [row[0] for row in table.rows] == list(gpu.NAMES)
 
 
+def test_a_contender_that_computes_something_else_is_refused() -> None:
+    arguments = Arguments(CASES["hdiff"], SIZE, "float64", "I")
+    with fieldstone.simulated_device() as device:
+        runs = gpu.contenders(device, arguments)
+        call, fields = runs["fieldstone"]
+        gpu.agree(arguments, runs | {"itself": (call, fields)})
+
+        def off() -> None:
+            call()
+            fields["q_new"][...] = storage.storage(fields["q_new"], device="cpu").to_numpy() + 1e-9
+
+        with pytest.raises(RuntimeError, match="slightly off: q_new of hdiff, float64, is off by 1"):
+            gpu.agree(arguments, runs | {"slightly off": (off, fields)})
+
+
 def test_without_a_device_nothing_is_measured() -> None:
     if len(fieldstone.devices()) > 1:
         pytest.skip("there is one")
