@@ -24,7 +24,7 @@ help:
 	@echo "make bench     benchmark stencils beside C, Numba, JAX and NumPy, some ten minutes; ARGS=--quick: the most important part;"
 	@echo "               ARGS=calls, memory, compile or storages: what is around them"
 	@echo "make bench-gt4py  the same beside GT4Py, which it installs apart and which compiles for minutes the first time"
-	@echo "make test-gpu  the tests that need an NVIDIA GPU; make bench-gpu: stencils there beside CUDA C and CuPy, if it is installed"
+	@echo "make test-gpu  the tests that need an NVIDIA GPU, with CuPy and compute-sanitizer; make bench-gpu: stencils there beside CUDA C"
 	@echo "make sanitize  the crates with unsafe code under AddressSanitizer, ThreadSanitizer and valgrind"
 	@echo "make build     the package with its extension module in $(VENV)"
 	@echo "make clean     remove everything these made"
@@ -37,10 +37,10 @@ test: lint rust-test python-test
 bench: $(VENV)/.bench
 	@python -m benches $(ARGS)
 
-test-gpu: $(VENV)/.test
+test-gpu: $(VENV)/.test $(VENV)/.gpu
 	@tests/on_gpu.sh $(ARGS)
 
-bench-gpu: $(VENV)/.bench
+bench-gpu: $(VENV)/.bench $(VENV)/.gpu
 	@python -m benches gpu $(ARGS)
 
 bench-gt4py: $(VENV)/.bench $(VENV)/gt4py/.installed
@@ -91,7 +91,7 @@ $(VENV)/.core: $(CORE)
 	@$(PIP) --no-build-isolation --editable .
 	@touch $@
 
-$(VENV)/.demo $(VENV)/.test $(VENV)/.bench: $(VENV)/.%: $(CORE)
+$(VENV)/.demo $(VENV)/.test $(VENV)/.bench $(VENV)/.gpu: $(VENV)/.%: $(CORE)
 	@echo "building fieldstone and installing what its $* needs"
 	@$(PIP) --no-build-isolation --editable '.[$*]'
 	@touch $@
