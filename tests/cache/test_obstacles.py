@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import shutil
 import subprocess
@@ -11,16 +10,6 @@ import threading
 import pytest
 
 from tests.cache import scheme
-
-PR_CAPBSET_DROP = 24
-CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 1, 2
-
-
-def without_privileges():
-    """Let permissions hold also for the superuser, in the program that is about to start."""
-    if os.geteuid() == 0:
-        for capability in (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH):
-            assert ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0
 
 
 def test_files_that_may_not_grow(directory, process, outcome):
@@ -63,9 +52,9 @@ def test_a_directory_that_may_not_be_written(directory, entry, process, outcome)
     before = os.listdir(directory)
     directory.chmod(0o555)
     try:
-        assert outcome(process(directory, preexec_fn=without_privileges))
+        assert outcome(process(directory, "unprivileged"))
         entry.unlink()
-        assert not outcome(process(directory, preexec_fn=without_privileges))
+        assert not outcome(process(directory, "unprivileged"))
         assert os.listdir(directory) == [name for name in before if name != entry.name]
     finally:
         directory.chmod(0o755)
@@ -74,15 +63,15 @@ def test_a_directory_that_may_not_be_written(directory, entry, process, outcome)
 def test_a_directory_that_may_not_be_read(directory, entry, process, outcome):
     directory.chmod(0)
     try:
-        assert not outcome(process(directory, preexec_fn=without_privileges))
+        assert not outcome(process(directory, "unprivileged"))
     finally:
         directory.chmod(0o755)
 
 
 def test_an_entry_that_may_not_be_read_is_replaced(directory, entry, process, outcome):
     entry.chmod(0)
-    assert not outcome(process(directory, preexec_fn=without_privileges))
-    assert outcome(process(directory, preexec_fn=without_privileges))
+    assert not outcome(process(directory, "unprivileged"))
+    assert outcome(process(directory, "unprivileged"))
 
 
 def test_a_directory_that_is_removed_is_made_again(directory, entry):

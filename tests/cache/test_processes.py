@@ -6,9 +6,7 @@ import concurrent.futures
 import os
 import random
 import signal
-import threading
 import time
-import warnings
 
 from fieldstone import cache
 from tests.cache import scheme
@@ -106,30 +104,6 @@ def test_readers_beside_writers(directory, process, outcome):
         outcome(child)
 
 
-def test_a_child_that_is_forked_while_its_parent_compiles(directory):
+def test_a_child_that_is_forked_while_its_parent_compiles(directory, process, outcome):
     """The child compiles as well, and does not wait for a thread that it does not have."""
-    from fieldstone import _jit
-
-    holding, done = threading.Event(), threading.Event()
-
-    def hold():
-        with _jit._lock:
-            holding.set()
-            done.wait()
-
-    holder = threading.Thread(target=hold)
-    holder.start()
-    holding.wait()
-    try:
-        with warnings.catch_warnings():
-            # Newer versions of Python warn of any fork beside threads.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            child = os.fork()
-        if child == 0:
-            signal.alarm(60)
-            os._exit(0 if not scheme.reused(directory) else 1)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    finally:
-        done.set()
-        holder.join()
-    assert scheme.reused(directory)
+    assert outcome(process(directory, "forks"))
