@@ -265,6 +265,31 @@ def run_stencil(library: Path, tmp_path: Path, code: str, **settings: str) -> li
     return run(library, f"import runpy; runpy.run_path({str(path)!r}, run_name='model')", **settings).splitlines()
 
 
+def test_transfers_go_beside_kernels(double: Path, tmp_path: Path) -> None:
+    code = """
+a, b = fields()
+c, d = fields()
+smooth(a, b)
+smooth(c, d)
+fieldstone.devices()[1].synchronize()
+print("begin", flush=True)
+smooth(a, b)
+c[...] = 3.0
+c.host_to_device()
+c.set_device_modified()
+assert c.to_numpy()[5, 5, 2] == 3.0
+smooth(c, d)
+smooth(a, b)
+d.to_numpy()
+"""
+    printed = run_stencil(double, tmp_path, code, DOUBLE_TRACE="1")
+    done = [line for line in printed[printed.index("begin") + 1 :] if line.startswith("done: ")]
+    copy, kernel = "done: copy beside the default stream", "done: kernel"
+    # Up and down beside the first kernel; up again, as the array of the host may have been written to; the first two
+    # kernels, for they share a stream, and down. The third was not waited for.
+    assert done == [copy, copy, kernel, copy, kernel, copy, kernel]
+
+
 def test_kernels_are_assembled_loaded_and_launched(double: Path, tmp_path: Path) -> None:
     code = """
 a, b = fields()

@@ -18,6 +18,7 @@
  *   DOUBLE_NO_MANAGED=1         devices have no managed memory
  *   DOUBLE_VERSION=number       version of the driver
  *   DOUBLE_IDLE=1               kernels that are not known do nothing
+ *   DOUBLE_TRACE=1              copies and kernels are told of when they are done
  *   DOUBLE_REGISTERS=n          registers of each thread of a kernel (16)
  *   DOUBLE_SPILLING=n           kernels for blocks of more than n threads have too few of them
  * and compiled with -DOLD it lacks a function.
@@ -504,7 +505,14 @@ static void add(struct Item *item) {
     for (unsigned long long place = 0; place < count; place++) elements[place] += item->words[2];
 }
 
+static void trace(const struct Item *item) {
+    const char *what = item->work == COPY ? "copy" : item->work == LAUNCH ? "kernel" : NULL;
+    bool apart = item->stream && item->stream->apart;
+    if (what && getenv("DOUBLE_TRACE")) printf("done: %s%s\n", what, apart ? " beside the default stream" : "");
+}
+
 static void perform(struct Item *item) {
+    trace(item);
     if (++done == setting("DOUBLE_FAULT", 0)) item->context->broken = ILLEGAL_ADDRESS;
     if (item->context->broken) return;
     switch (item->work) {
