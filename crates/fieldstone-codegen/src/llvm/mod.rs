@@ -339,9 +339,11 @@ pub fn emit(
     }
     let _ = writeln!(module.text, "!0 = !{{i32 1}}");
     let bits = target.vector_bytes() * 8;
+    // Only with a frame pointer does LLVM keep vectors that registers have no room for, as constants of a loop, where lines of the
+    // cache begin: elsewhere each takes two lines.
     let _ = writeln!(
         module.text,
-        "attributes #0 = {{ nounwind \"prefer-vector-width\"=\"{bits}\" \"min-legal-vector-width\"=\"{bits}\" }}"
+        "attributes #0 = {{ nounwind \"frame-pointer\"=\"all\" \"prefer-vector-width\"=\"{bits}\" \"min-legal-vector-width\"=\"{bits}\" }}"
     );
     module
 }

@@ -2,15 +2,45 @@
 
 use super::number::Real;
 
-/// `c[0] + c[1] x + c[2] x^2 + …`, even and odd powers apart: half as many operations wait for one another as with Horner's rule.
+/// `c[0] + c[1] x + c[2] x^2 + …` with few operations that wait for one another: as many pairs of lanes as a processor works on at
+/// a time are few if each waits for long.
+///
+/// Short ones have even and odd powers apart, long ones groups of four.
 #[inline(always)]
 pub fn polynomial<R: Real>(x: R, coefficients: &[f64]) -> R {
     let square = x * x;
-    let (even, odd) = (
-        every_other(square, coefficients),
-        every_other(square, &coefficients[1..]),
-    );
-    odd.mul_add(x, even)
+    if coefficients.len() < LONG {
+        let (even, odd) = (
+            every_other(square, coefficients),
+            every_other(square, &coefficients[1..]),
+        );
+        return odd.mul_add(x, even);
+    }
+    let fourth = square * square;
+    let last = (coefficients.len() - 1) / 4;
+    let mut sum = group(x, square, &coefficients[4 * last..]);
+    let mut n = last;
+    while n > 0 {
+        n -= 1;
+        sum = sum.mul_add(fourth, group(x, square, &coefficients[4 * n..4 * n + 4]));
+    }
+    sum
+}
+
+/// Polynomials of so many coefficients are long.
+const LONG: usize = 12;
+
+/// A polynomial of up to four coefficients.
+#[inline(always)]
+fn group<R: Real>(x: R, square: R, coefficients: &[f64]) -> R {
+    let linear = |c: &[f64]| match *c {
+        [a, b] => R::of(b).mul_add(x, R::of(a)),
+        ref c => R::of(c[0]),
+    };
+    match coefficients.len() {
+        ..=2 => linear(coefficients),
+        _ => linear(&coefficients[2..]).mul_add(square, linear(&coefficients[..2])),
+    }
 }
 
 /// The same, of which the first two steps lose fewer digits.
