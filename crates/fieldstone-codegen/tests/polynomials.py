@@ -100,6 +100,7 @@ def far_complement(x: object) -> object:
 
 
 LOG_2_HALVES = "[-log(2) / 2 - 1b-12, log(2) / 2 + 1b-12]"
+LOG_2_HALF = "[1b-30, log(2) / 2 + 1b-12]"
 LOGARITHM = "[1b-20, (sqrt(2) - 1) / (sqrt(2) + 1) * 1.0001]"
 EIGHTH_TURN = "[1b-30, pi / 4 * 1.0001]"
 
@@ -122,8 +123,10 @@ POLYNOMIALS = (
     Best("asin", "inverse", "asin(x)", odd(3, 5), SINGLE, "[1b-20, 0.5]", "x"),
     Best("atan", "inverse", "atan(x)", odd(3, 12), DOUBLE, "[1b-30, tan(pi / 8) * 1.0001]", "x"),
     Best("atan", "inverse", "atan(x)", odd(3, 9), SINGLE, "[1b-20, 1]", "x"),
-    Best("sinh", "hyperbolic", "sinh(x)", odd(3, 8), DOUBLE, "[1b-20, 1.001]", "x"),
-    Best("sinh", "hyperbolic", "sinh(x)", odd(3, 4), SINGLE, "[1b-20, 1.001]", "x"),
+    Best("cosh", "hyperbolic", "cosh(x)", odd(2, 5), DOUBLE, LOG_2_HALF, "1", "absolute"),
+    Best("cosh", "hyperbolic", "cosh(x)", odd(2, 3), SINGLE, LOG_2_HALF, "1", "absolute"),
+    Best("sinh", "hyperbolic", "sinh(x)", odd(3, 5), DOUBLE, LOG_2_HALF, "x"),
+    Best("sinh", "hyperbolic", "sinh(x)", odd(3, 3), SINGLE, LOG_2_HALF, "x"),
     Best("tanh", "hyperbolic", "tanh(x)", odd(3, 8), SINGLE, "[1b-20, 1.001]", "x"),
     Best("atanh", "inverse_hyperbolic", "2 * atanh(x / 2)", odd(3, 8), DOUBLE, "[1b-20, 0.4012]", "x"),
     Best("atanh", "inverse_hyperbolic", "2 * atanh(x / 2)", odd(3, 3), SINGLE, "[1b-20, 0.4012]", "x"),

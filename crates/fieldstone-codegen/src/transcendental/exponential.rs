@@ -169,6 +169,18 @@ impl<R: Real> Multiple<R> {
         (value.bits() + self.shifted.bits().up(constants.fraction)).real()
     }
 
+    /// `2^-n * value`, where that is a normal number and the value near one.
+    #[inline(always)]
+    pub fn usual_power_over(&self, value: R, constants: &Constants) -> R {
+        (value.bits() - self.shifted.bits().up(constants.fraction)).real()
+    }
+
+    /// What [`reduce`] leaves of `-n log(2)`.
+    #[inline(always)]
+    pub fn rest(&self, constants: &Constants) -> R {
+        self.n * R::of(-constants.log_2.1)
+    }
+
     /// `-n` where the mask holds.
     #[inline(always)]
     pub fn negated(&self, mask: R::Mask, constants: &Constants) -> Multiple<R> {

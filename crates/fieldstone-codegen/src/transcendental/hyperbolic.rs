@@ -1,39 +1,46 @@
-//! `sinh`, `cosh`, `tanh`: an exponential and its reciprocal; near zero, where these have lost digits, polynomials, or
+//! `sinh`, `cosh`, `tanh`. The first two are found from those of a multiple of `log(2)`, which are sums of powers of two, and those of
+//! the remainder, which are polynomials; `tanh` from an exponential, or near zero, where that has lost digits, from a polynomial or
 //! `exp(x) - 1`.
 
-use super::exponential::{self, exp_less_one, exp_parts};
+use super::exponential::{self, exp_less_one, exp_parts, reduce};
 use super::number::Real;
 use super::polynomial::{Pair, exact_polynomial, polynomial};
 
-/// What `sinh` and `cosh` take from the type.
+/// What `sinh` and `cosh` take from the type; the polynomials are for `|x| < log(2) / 2`.
 struct Constants {
-    /// `(sinh(x) - x) / x^3` as polynomial of `x^2` for `|x| <= 1`.
+    /// `(cosh(x) - 1) / x^2` as polynomial of `x^2`.
+    cosh: &'static [f64],
+    /// `(sinh(x) - x) / x^3` as polynomial of `x^2`.
     sinh: &'static [f64],
     exponential: &'static exponential::Constants,
 }
 
-/// For 64 bits; the polynomial is off by 2^-62 of the whole.
+/// For 64 bits; the polynomials are off by 2^-57.9 and by 2^-61.6 of the whole.
 const DOUBLE: Constants = Constants {
+    cosh: &[
+        0.5000000000000013,
+        0.041666666666511386,
+        0.0013888888947951293,
+        2.480148905423434e-05,
+        2.7631577367373196e-07,
+    ],
     sinh: &[
-        0.16666666666666666,
-        0.008333333333333519,
-        0.00019841269841133327,
-        2.7557319273814478e-06,
-        2.5052098381043204e-08,
-        1.6060169196842862e-10,
-        7.580563727552148e-13,
-        4.4365590663565905e-15,
+        0.16666666666666677,
+        0.008333333333321447,
+        0.000198412698865531,
+        2.755724380225529e-06,
+        2.510917406787861e-08,
     ],
     exponential: &exponential::DOUBLE,
 };
 
-/// For 32 bits; the polynomial is off by 2^-31 of the whole.
+/// For 32 bits; the polynomials are off by 2^-33.1 and by 2^-34.1 of the whole.
 const SINGLE: Constants = Constants {
+    cosh: &[0.5, 0.04166645556688309, 0.0013935770839452744],
     sinh: &[
         0.1666666716337204,
-        0.008333315141499043,
-        0.00019841660105157644,
-        2.79005598713411e-06,
+        0.008333192206919193,
+        0.00019958463963121176,
     ],
     exponential: &exponential::SINGLE,
 };
@@ -43,17 +50,45 @@ of_both_types! {
     cosh cosh_double cosh_single;
 }
 
-/// The exponential of a positive number, and its reciprocal.
+/// `sinh` and `cosh` of a positive number that is not large: of a multiple of `log(2)` and of the rest.
+struct Parts<R> {
+    /// Of the multiple.
+    cosh: Pair<R>,
+    sinh: Pair<R>,
+    /// Of the rest, less one.
+    cosh_of_rest: R,
+    /// The second part may be a fiftieth of the first.
+    sinh_of_rest: Pair<R>,
+}
+
 #[inline(always)]
-fn exponential_and_reciprocal<R: Real>(x: R, constants: &Constants) -> (Pair<R>, R) {
-    let (multiple, exp) = exp_parts(x, constants.exponential);
-    let power = multiple.power(constants.exponential);
-    let exp = exp.normal();
-    let exp = Pair {
-        high: exp.high * power,
-        low: exp.low * power,
-    };
-    (exp, R::of(1.0) / exp.high)
+fn parts<R: Real>(x: R, constants: &Constants) -> Parts<R> {
+    let exponential = constants.exponential;
+    let (multiple, rest) = reduce(x, exponential);
+    let rest = Pair::sum(rest, multiple.rest(exponential));
+    let square = rest.high * rest.high;
+    let beyond = (rest.high * square).mul_add(polynomial(square, constants.sinh), rest.low);
+    let half = R::of(0.5);
+    let large = multiple.usual_power_times(half, exponential);
+    let small = multiple.usual_power_over(half, exponential);
+    Parts {
+        cosh: Pair::sum(large, small),
+        sinh: Pair::sum(large, -small),
+        cosh_of_rest: square * polynomial(square, constants.cosh),
+        sinh_of_rest: Pair {
+            high: rest.high,
+            low: beyond,
+        },
+    }
+}
+
+/// `a + a b + c d`, of which `a` is not the smaller one or is zero.
+#[inline(always)]
+fn sum<R: Real>(a: Pair<R>, b: R, c: R, d: Pair<R>) -> R {
+    let product = Pair::product(c, d.high);
+    let sum = Pair::sum(a.high, product.high);
+    let low = a.high.mul_add(b, c.mul_add(d.low, product.low + a.low));
+    sum.high + (sum.low + low)
 }
 
 /// `value`, but for large numbers `exp(x) / 2`.
@@ -74,24 +109,18 @@ fn unless_large<R: Real>(magnitude: R, value: R, constants: &Constants) -> R {
 #[inline(always)]
 fn sinh<R: Real>(x: R, constants: &Constants) -> R {
     let magnitude = x.abs();
-    let square = magnitude * magnitude;
-    let beyond = square * polynomial(square, constants.sinh);
-    let near = magnitude.mul_add(beyond, magnitude);
-    let (exp, reciprocal) = exponential_and_reciprocal(magnitude, constants);
-    let sum = Pair::sum(exp.high, -reciprocal);
-    let far = R::of(0.5) * (sum.high + (sum.low + exp.low));
-    let value = R::select(R::of(1.0).below(magnitude), far, near);
+    let parts = parts(magnitude, constants);
+    let (of_rest, cosh) = (parts.sinh_of_rest, parts.cosh.high);
+    let value = sum(parts.sinh, parts.cosh_of_rest, cosh, of_rest);
     unless_large(magnitude, value, constants).copysign(x)
 }
 
 #[inline(always)]
 fn cosh<R: Real>(x: R, constants: &Constants) -> R {
     let magnitude = x.abs();
-    let (exp, reciprocal) = exponential_and_reciprocal(magnitude, constants);
-    let sum = Pair::sum(exp.high, reciprocal);
-    // By the last digits of the exponential its reciprocal is smaller.
-    let low = (-exp.low).mul_add(reciprocal * reciprocal, exp.low);
-    let value = R::of(0.5) * (sum.high + (sum.low + low));
+    let parts = parts(magnitude, constants);
+    let (of_rest, sinh) = (parts.sinh_of_rest, parts.sinh.high);
+    let value = sum(parts.cosh, parts.cosh_of_rest, sinh, of_rest);
     unless_large(magnitude, value, constants)
 }
 
