@@ -29,6 +29,8 @@ SHAPES = [
     "tile.I=1 tile.J=1",
     "vector=J",
     "vector=K tile.K=7",
+    "levels=3",
+    "tile.K=6 levels=2 tile.I=16",
 ]
 
 
@@ -59,9 +61,27 @@ def test_blocks_of_any_shape(definition: Any, schedule: str | None) -> None:
         np.testing.assert_array_equal(found[name], values, err_msg=name, strict=True)
 
 
-def test_what_cannot_be_chosen_is_refused() -> None:
-    with pytest.raises(errors.ArgumentValueError, match="what can be chosen there: vector, tile"):
-        gtscript.stencil("gpu", hdiff, dtypes={"real": np.float64}, schedule="stores=streamed")
+@pytest.mark.parametrize(
+    ("backend", "schedule", "message"),
+    [
+        ("gpu", "tile.I=8 stores=streamed", "'stores=streamed' cannot be chosen for the backend 'gpu'"),
+        ("gpu", "fetch=2", "what can be chosen there: vector, tile.I, tile.J, tile.K, levels"),
+        ("gpu", "levels=17", "levels is 17, expected an integer from 1 to 16"),
+        ("cpu_kfirst", "tile.I=8 levels=2", "'levels=2' cannot be chosen for the backend 'cpu_kfirst'"),
+    ],
+)
+def test_what_cannot_be_chosen_is_refused(backend: str, schedule: str, message: str) -> None:
+    with pytest.raises(errors.ArgumentValueError, match=message):
+        gtscript.stencil(backend, hdiff, dtypes={"real": np.float64}, schedule=schedule)
+
+
+def test_threads_compute_as_many_levels_as_was_chosen() -> None:
+    stencil = gtscript.stencil("gpu", lap7, dtypes={"real": np.float64}, schedule={"levels": 8, "tile": {"K": 16}})
+    (kernel,) = stencil.explain().kernels
+    assert kernel.tile == {"I": 32, "J": 8, "K": 16}
+    assert kernel.threads == 512
+    assert stencil.explain().chosen == "tile.K=16 levels=8"
+    assert "chosen: tile.K=16 levels=8" in str(stencil.explain())
 
 
 def test_blocks_share_all_the_memory_that_the_device_has(tmp_path: Path) -> None:

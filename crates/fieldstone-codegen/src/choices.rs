@@ -15,6 +15,8 @@ pub struct Choices {
     pub stores: Option<Stores>,
     /// Rows ahead that are fetched into the caches.
     pub fetch: Option<usize>,
+    /// Levels of a point that a thread of a device computes, one behind the other.
+    pub levels: Option<usize>,
 }
 
 /// Where results are stored.
@@ -58,7 +60,19 @@ impl Stores {
 
 impl Choices {
     /// Names of all choices.
-    pub const NAMES: [&str; 6] = ["vector", "tile.I", "tile.J", "tile.K", "stores", "fetch"];
+    pub const NAMES: [&str; 7] = [
+        "vector", "tile.I", "tile.J", "tile.K", "stores", "fetch", "levels",
+    ];
+
+    /// Those of code for a processor.
+    pub const OF_PROCESSORS: [&str; 6] =
+        ["vector", "tile.I", "tile.J", "tile.K", "stores", "fetch"];
+
+    /// Those of kernels for a device.
+    pub const OF_DEVICES: [&str; 5] = ["vector", "tile.I", "tile.J", "tile.K", "levels"];
+
+    /// The most levels that a thread may compute.
+    pub const HIGHEST: usize = 16;
 
     /// The most rows ahead that may be fetched.
     pub const FURTHEST: usize = 64;
@@ -71,6 +85,23 @@ impl Choices {
         self.tile[axis.index()]
     }
 
+    /// The axis whose tile a choice is of.
+    pub fn axis_of(name: &str) -> Option<Axis> {
+        let axis = name.strip_prefix("tile.")?;
+        Axis::ALL.into_iter().find(|one| one.to_string() == axis)
+    }
+
+    /// Those that are not among some, as words.
+    pub fn beside(&self, names: &[&str]) -> String {
+        let text = self.to_string();
+        let is_other = |word: &&str| {
+            let name = word.split('=').next();
+            name.is_some_and(|name| !names.contains(&name))
+        };
+        let words: Vec<&str> = text.split_whitespace().filter(is_other).collect();
+        words.join(" ")
+    }
+
     /// These choices, and `others` where these have none.
     pub fn or(&self, others: &Choices) -> Choices {
         Choices {
@@ -78,6 +109,7 @@ impl Choices {
             tile: std::array::from_fn(|n| self.tile[n].or(others.tile[n])),
             stores: self.stores.or(others.stores),
             fetch: self.fetch.or(others.fetch),
+            levels: self.levels.or(others.levels),
         }
     }
 
@@ -92,7 +124,7 @@ impl Choices {
             expected,
         };
         let axis = |text: &str| Axis::ALL.into_iter().find(|axis| axis.to_string() == text);
-        match (name, name.strip_prefix("tile.").and_then(axis)) {
+        match (name, Choices::axis_of(name)) {
             ("vector", _) => self.vector = Some(axis(value).ok_or(wrong("'I', 'J' or 'K'"))?),
             ("stores", _) => {
                 let found = Stores::ALL
@@ -103,6 +135,11 @@ impl Choices {
             ("fetch", _) => {
                 let rows = value.parse().ok().filter(|rows| *rows <= Choices::FURTHEST);
                 self.fetch = Some(rows.ok_or(wrong("an integer from 0 to 64"))?);
+            }
+            ("levels", _) => {
+                let levels = value.parse().ok();
+                let levels = levels.filter(|levels| (1..=Choices::HIGHEST).contains(levels));
+                self.levels = Some(levels.ok_or(wrong("an integer from 1 to 16"))?);
             }
             (_, Some(axis)) => {
                 let points = value.parse().ok();
@@ -143,10 +180,11 @@ impl fmt::Display for Choices {
             .stores
             .map(|stores| format!("stores={}", stores.name()));
         let fetch = self.fetch.map(|rows| format!("fetch={rows}"));
+        let levels = self.levels.map(|levels| format!("levels={levels}"));
         let words: Vec<String> = [vector]
             .into_iter()
             .chain(tile)
-            .chain([stores, fetch])
+            .chain([stores, fetch, levels])
             .flatten()
             .collect();
         f.write_str(&words.join(" "))
@@ -162,7 +200,7 @@ mod tests {
         for text in [
             "",
             "tile.J=32",
-            "vector=K tile.I=8 tile.J=65536 tile.K=1 stores=streamed fetch=0",
+            "vector=K tile.I=8 tile.J=65536 tile.K=1 stores=streamed fetch=0 levels=16",
         ] {
             assert_eq!(Choices::parse(text).unwrap().to_string(), text);
         }
@@ -180,6 +218,10 @@ mod tests {
             ("stores=", "stores is , expected 'cached' or 'streamed'"),
             ("fetch=65", "fetch is 65, expected an integer from 0 to 64"),
             ("fetch=-1", "fetch is -1, expected an integer from 0 to 64"),
+            (
+                "levels=17",
+                "levels is 17, expected an integer from 1 to 16",
+            ),
             ("vector=L", "vector is L, expected 'I', 'J' or 'K'"),
         ] {
             assert_eq!(Choices::parse(text).unwrap_err().to_string(), message);
@@ -194,5 +236,12 @@ mod tests {
             chosen.or(&others).to_string(),
             "tile.I=64 tile.J=32 stores=cached fetch=3"
         );
+    }
+
+    #[test]
+    fn processors_and_devices_have_choices_of_their_own() {
+        let all = Choices::parse("vector=I tile.K=2 fetch=1 levels=4").unwrap();
+        assert_eq!(all.beside(&Choices::OF_PROCESSORS), "levels=4");
+        assert_eq!(all.beside(&Choices::OF_DEVICES), "fetch=1");
     }
 }

@@ -83,15 +83,14 @@ impl Compilation {
     /// If there is no code, and only code of the cache is to be used; as `make` otherwise.
     pub(crate) fn code<T>(
         &self,
-        layout: &Layout,
-        target: &Target,
+        (layout, target, cache): (&Layout, &Target, &Cache),
         (text, more): (&str, &str),
         usable: impl Fn(&[u8]) -> Option<T>,
         make: impl FnOnce() -> Result<(Vec<u8>, T), RunError>,
     ) -> Result<(T, bool), RunError> {
         let key = self.key(target, text, more);
         let find = || {
-            let kept = self.cache.get(&key);
+            let kept = cache.get(&key);
             usable(&kept.filter(|_| self.reuse != Reuse::Rebuild)?)
         };
         if let Some(found) = find() {
@@ -102,7 +101,7 @@ impl Compilation {
         }
         let claim = match self.reuse {
             Reuse::Rebuild => Claim::Unknown,
-            _ => self.cache.claim(&key),
+            _ => cache.claim(&key),
         };
         // Somebody else may have stored it since.
         if !matches!(claim, Claim::Unknown)
@@ -111,7 +110,7 @@ impl Compilation {
             return Ok((found, true));
         }
         let (code, made) = make()?;
-        self.cache.put(&key, &self.facts(layout, target), &code);
+        cache.put(&key, &self.facts(layout, target), &code);
         drop(claim);
         Ok((made, false))
     }

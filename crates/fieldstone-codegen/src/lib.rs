@@ -7,7 +7,7 @@
 //! | [`uses`] | where the parameters are used, and whether one may be left out |
 //! | [`error`] | what can go wrong in a call |
 //! | [`llvm`] | LLVM IR text of a scheduled stencil, [`tile`] sizes and scratch memory, [`transposed`] columns |
-//! | [`choices`] | what may be chosen about all that, not by the cost model |
+//! | [`choices`], `tuning` | what may be chosen about all that, not by the cost model; what is fastest, by measurement |
 //! | [`cost`] | roughly how long a kernel takes, and how many threads are worth it |
 //! | [`plan`] | how arrays of a layout are computed with, up to LLVM IR |
 //! | [`jit`], [`loader`], [`cache`], [`compilation`] | from LLVM IR to machine code, kept on disk |
@@ -41,6 +41,7 @@ mod template;
 pub mod tile;
 pub mod transcendental;
 pub mod transposed;
+mod tuning;
 pub mod uses;
 mod variants;
 

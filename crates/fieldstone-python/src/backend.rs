@@ -140,6 +140,7 @@ impl Executor {
             }
             Backend::Numpy => NumpyText::new(py, program).map(Executor::Numpy),
             Backend::CpuKFirst | Backend::CpuIFirst => {
+                check_choices(py, backend, &choices, &Choices::OF_PROCESSORS)?;
                 let jit = Llvmlite::shared(py)?;
                 let CacheOptions { cache, reuse } = cache;
                 let name = backend.name();
@@ -148,10 +149,10 @@ impl Executor {
                 Ok(Executor::Native(Box::new(native)))
             }
             Backend::Gpu => {
-                check_choices(py, &choices, tuned)?;
+                check_choices(py, backend, &choices, &Choices::OF_DEVICES)?;
                 let jit = Llvmlite::shared(py)?;
                 let CacheOptions { cache, reuse } = cache;
-                let gpu = deep(|| Gpu::new(program, jit, cache, reuse, choices));
+                let gpu = deep(|| Gpu::new(program, jit, cache, reuse, choices, tuned));
                 // Without a device nothing can be said before the first call.
                 if let Ok(accelerator) = accelerator(0) {
                     gpu.check_cached(accelerator.as_ref())
@@ -363,23 +364,21 @@ impl Executor {
     }
 }
 
-/// Refuses choices that kernels do not have.
-fn check_choices(py: Python<'_>, choices: &Choices, tuned: bool) -> PyResult<()> {
-    let given = Choices {
-        vector: None,
-        tile: [None; 3],
-        ..choices.clone()
-    };
-    let words = match tuned {
-        true => "tuned".to_owned(),
-        false => given.to_string(),
-    };
+/// Refuses choices that the code of a backend does not have.
+fn check_choices(
+    py: Python<'_>,
+    backend: Backend,
+    choices: &Choices,
+    known: &[&str],
+) -> PyResult<()> {
+    let words = choices.beside(known);
     if words.is_empty() {
         return Ok(());
     }
     let message = format!(
-        "schedule: '{words}' cannot be chosen for the backend 'gpu'; what can be chosen there: vector, tile.I, \
-         tile.J, tile.K"
+        "schedule: '{words}' cannot be chosen for the backend '{}'; what can be chosen there: {}",
+        backend.name(),
+        known.join(", ")
     );
     Err(raise(py, "ArgumentValueError", message))
 }

@@ -528,7 +528,7 @@ def explanation(
         "layout": (),
     }
     place = facts["place"] or {"file": None, "line": None}
-    device = facts["device"] or {"kernels": (), "launches": None}
+    device = facts["device"] or {"kernels": (), "launches": None, "chosen": ""}
     if facts["device"] is not None:
         temporaries = tuple(_of_device(one) for one in device["temporaries"])
     elif facts["schedule"] is None:
@@ -548,7 +548,7 @@ def explanation(
         externals={name: _value(value) for name, value in externals.items()},
         contiguous=schedule["contiguous"],
         vector_bytes=schedule["vector_bytes"],
-        chosen=schedule["chosen"],
+        chosen=schedule["chosen"] or device["chosen"],
         fast_math=schedule["fast_math"],
         nests=tuple(_nest(one) for one in schedule["nests"]),
         kernels=tuple(_kernel(one) for one in device["kernels"]),

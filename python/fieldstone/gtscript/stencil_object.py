@@ -171,7 +171,7 @@ class StencilObject(_core.Stencil):
         ``threads``: how many to use at most. ``dims``: what the dims of xarray objects mean, as in
         :class:`fieldstone.xarray.set_dims`. ``check_nan``: whether the backend ``debug`` raises
         `NaNError` at the first NaN that is assigned. ``schedule``: what the cost model is not to decide of how
-        ``cpu_kfirst`` and ``cpu_ifirst`` run it, such as ``{"tile": {"J": 32}, "stores": "cached"}``; with
+        ``cpu_kfirst``, ``cpu_ifirst`` and ``gpu`` run it, such as ``{"tile": {"J": 32}, "stores": "cached"}``; with
         ``"tuned"`` the rest is measured. ``fast_math``: what arithmetic may do to results there, one or several of
         ``"contract"``, ``"reassociate"``, ``"reciprocal"``, ``"no_nans"``, ``"no_signed_zeros"``. ``rebuild``,
         ``cache_settings``, ``raise_if_not_cached``: as in :func:`fieldstone.gtscript.stencil`. Others are

@@ -9,7 +9,7 @@
 
 use fieldstone_device::Resources;
 use fieldstone_stencil::ir::{Stencil, Target};
-use fieldstone_stencil::schedule::{ColumnNest, RowNest, Schedule};
+use fieldstone_stencil::schedule::{ColumnNest, RowNest, Schedule, Stage};
 use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Axis, Extent, Offset};
 
@@ -116,9 +116,10 @@ impl Candidates {
         let shapes = tiles.iter().flat_map(|tile| {
             let mut shape = Shape::of_rows(nest.roles.lanes, *tile, choices);
             place::in_shared(stencil, &uses, &mut shape);
-            let climbs = choices.tile(Axis::K).is_none() && is_read_by_next_level(nest);
-            let climbing = climbs.then(|| shape.clone().climbing(CLIMB));
-            climbing.into_iter().chain([shape])
+            levels_of_a_thread(nest, choices)
+                .iter()
+                .map(move |levels| shape.clone().climbing(*levels))
+                .collect::<Vec<Shape>>()
         });
         let candidates = shapes.map(|shape| Candidate {
             cycles: cycles_of_tile(&shape, &stages, phases),
@@ -205,16 +206,26 @@ fn cycles_of_tile(shape: &Shape, stages: &[(f64, Extent)], phases: usize) -> f64
     shape.threads as f64 * (stages.sum::<f64>() + barriers)
 }
 
-/// Whether a level of a nest, of one stage and with threads side by side along I or J, reads something that the next one reads too.
-fn is_read_by_next_level(nest: &RowNest) -> bool {
+/// Levels of a point that a thread may compute: several of a nest of one stage, with threads side by side along I or J.
+fn levels_of_a_thread(nest: &RowNest, choices: &Choices) -> Vec<usize> {
     let [stage] = nest.stages.as_slice() else {
-        return false;
+        return vec![1];
     };
+    match (nest.roles.lanes, choices.levels, choices.tile(Axis::K)) {
+        (Axis::K, ..) => vec![1],
+        (_, Some(levels), _) => vec![levels],
+        (_, None, None) if is_read_by_next_level(stage) => vec![CLIMB, 1],
+        (_, None, _) => vec![1],
+    }
+}
+
+/// Whether a level reads something that the next one reads too.
+fn is_read_by_next_level(stage: &Stage) -> bool {
     let accesses: Vec<Accesses> = stage.statements.iter().map(Accesses::of).collect();
     let reads = || accesses.iter().flat_map(|accesses| &accesses.reads);
     let again = |(target, offset): &(Target, Offset)| {
         let above = Offset([offset.0[0], offset.0[1], offset.0[2] + 1]);
         reads().any(|other| *other == (*target, above))
     };
-    nest.roles.lanes != Axis::K && reads().any(again)
+    reads().any(again)
 }

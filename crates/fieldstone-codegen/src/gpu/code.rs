@@ -9,6 +9,7 @@ use super::draft::Draft;
 use super::plan::Plan;
 use super::shape::Shape;
 use super::stencil::{Gpu, Variant};
+use crate::cache::Cache;
 use crate::compilation::Origin;
 use crate::error::RunError;
 use crate::jit::Library;
@@ -23,14 +24,14 @@ impl Gpu {
         (layout, draft): &(Layout, Draft),
         wanted: &[Shape],
         domain: Option<[usize; 3]>,
-        accelerator: &Arc<dyn Accelerator>,
+        place: (&Arc<dyn Accelerator>, &Cache),
     ) -> Result<Variant, RunError> {
-        let first = self.compile_as(layout, draft, (wanted, wanted), accelerator)?;
+        let first = self.compile_as(layout, draft, (wanted, wanted), place)?;
         let shapes = draft.shapes(domain, &first.needs(&draft.room));
         if shapes == wanted {
             return Ok(first);
         }
-        match self.compile_as(layout, draft, (wanted, &shapes), accelerator) {
+        match self.compile_as(layout, draft, (wanted, &shapes), place) {
             Err(RunError::NotCached { .. }) => Ok(first),
             other => other,
         }
@@ -41,15 +42,15 @@ impl Gpu {
         layout: &Layout,
         draft: &Draft,
         (wanted, shapes): (&[Shape], &[Shape]),
-        accelerator: &Arc<dyn Accelerator>,
+        (accelerator, cache): (&Arc<dyn Accelerator>, &Cache),
     ) -> Result<Variant, RunError> {
         let start = Instant::now();
         let target = self.target(accelerator.as_ref())?;
         let plan = self.plan_of(layout, draft, shapes, &target);
         let written = start.elapsed();
         let (module, cached) = match target.is_nvidia() {
-            true => self.ptx_module(&plan, &target, accelerator.as_ref())?,
-            false => self.function_module(&plan, &target, accelerator.as_ref())?,
+            true => self.ptx_module(&plan, &target, (accelerator.as_ref(), cache))?,
+            false => self.function_module(&plan, &target, (accelerator.as_ref(), cache))?,
         };
         let kernels = 0..plan.module.kernels.len();
         let resources = kernels.map(|number| module.resources(number));
@@ -75,7 +76,7 @@ impl Gpu {
         &self,
         plan: &Plan,
         target: &Target,
-        accelerator: &dyn Accelerator,
+        (accelerator, cache): (&dyn Accelerator, &Cache),
     ) -> Result<(Box<dyn Module>, bool), RunError> {
         let compilation = &self.compilation;
         let (text, label) = (plan.module.text.as_str(), self.label());
@@ -92,14 +93,20 @@ impl Gpu {
                 Ok((ptx.clone(), ptx))
             };
             let keep = |ptx: &[u8]| Some(ptx.to_vec());
-            let (ptx, _) = compilation.code(&plan.layout, target, (text, ""), keep, make)?;
+            let (ptx, _) =
+                compilation.code((&plan.layout, target, cache), (text, ""), keep, make)?;
             let ptx = String::from_utf8_lossy(&ptx);
             let code = accelerator.assemble(&label, ptx.trim_end_matches('\0'))?;
             let module = load(&code)?;
             Ok((code, module))
         };
         let usable = |code: &[u8]| load(code).ok();
-        compilation.code(&plan.layout, target, (text, &driver), usable, assemble)
+        compilation.code(
+            (&plan.layout, target, cache),
+            (text, &driver),
+            usable,
+            assemble,
+        )
     }
 
     /// Functions of the host, for a simulated device.
@@ -107,7 +114,7 @@ impl Gpu {
         &self,
         plan: &Plan,
         target: &Target,
-        accelerator: &dyn Accelerator,
+        (accelerator, cache): (&dyn Accelerator, &Cache),
     ) -> Result<(Box<dyn Module>, bool), RunError> {
         let compilation = &self.compilation;
         compilation.check_types(target)?;
@@ -120,7 +127,8 @@ impl Gpu {
             let library = jit.load(&object, &names)?;
             Ok((object, library))
         };
-        let (library, cached) = compilation.code(&plan.layout, target, (text, ""), usable, make)?;
+        let (library, cached) =
+            compilation.code((&plan.layout, target, cache), (text, ""), usable, make)?;
         let Library { addresses, keep } = library;
         let functions = addresses.into_iter().map(|address| {
             // SAFETY: the JIT gives addresses of functions of the module, which all have this signature.

@@ -5,6 +5,7 @@
 //! | [`stencil`] | a stencil on accelerators, its variants |
 //! | `code` | where kernels come from: the cache, LLVM, the driver |
 //! | `prepared`, `memory` | calls, launches, and memory for temporaries |
+//! | `tuning` | which choices are fastest, by measurement |
 //! | `graph` | calls that are repeated as one piece of work |
 //! | [`plan`], `draft` | how arrays of one layout are computed with, up to LLVM IR |
 //! | `room` | what a device has room for |
@@ -26,6 +27,7 @@ mod recomputation;
 mod room;
 mod shape;
 pub mod stencil;
+mod tuning;
 
 pub use candidates::Need;
 pub use draft::Draft;

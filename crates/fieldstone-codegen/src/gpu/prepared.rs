@@ -37,7 +37,35 @@ impl Gpu {
         accelerator: &Arc<dyn Accelerator>,
     ) -> Result<Prepared, RunError> {
         let layout = self.compilation.elements.layout_of(call);
-        let variant = self.variant(&layout, Some(call.domain), accelerator)?;
+        let choices = self.latest(&layout, accelerator);
+        let variant = self.variant_with(&layout, &choices, Some(call.domain), accelerator)?;
+        Ok(self.prepared(variant, call))
+    }
+
+    /// The same, after measuring which choices are fastest, if that is wanted and was not done for calls like this one.
+    ///
+    /// # Errors
+    /// As [`Gpu::prepare`]; as [`Gpu::run_prepared`] where something is measured.
+    ///
+    /// # Safety
+    /// As [`Gpu::run_prepared`]: arguments are copied.
+    pub unsafe fn prepare_measured(
+        &self,
+        call: &Call<'_>,
+        accelerator: &Arc<dyn Accelerator>,
+    ) -> Result<Prepared, RunError> {
+        if !self.tuned || call.domain.contains(&0) {
+            return self.prepare(call, accelerator);
+        }
+        let layout = self.compilation.elements.layout_of(call);
+        // SAFETY: as the caller says.
+        let choices = unsafe { self.tuned(&layout, call, accelerator)? };
+        let variant = self.variant_with(&layout, &choices, Some(call.domain), accelerator)?;
+        Ok(self.prepared(variant, call))
+    }
+
+    /// A call with one of the variants for the layout of its arguments.
+    pub(super) fn prepared(&self, variant: Arc<Variant>, call: &Call<'_>) -> Prepared {
         let schedule = &variant.plan.schedule;
         let template = Template::new(&self.compilation, schedule, &variant.words, call);
         let mut addresses = template.addresses();
@@ -52,12 +80,12 @@ impl Gpu {
             true => Vec::new(),
             false => variant.plan.launches(call.domain),
         };
-        Ok(Prepared {
+        Prepared {
             variant,
             template,
             addresses,
             launches,
-        })
+        }
     }
 
     /// Puts what was prepared into a stream, for arguments whose first points of the domain are at these addresses of the device.

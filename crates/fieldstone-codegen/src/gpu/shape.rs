@@ -88,10 +88,12 @@ impl Shape {
         }
     }
 
-    /// The same, with threads that compute several levels.
+    /// The same, with threads that compute so many levels, of a tile that has at least as many.
     pub fn climbing(mut self, levels: usize) -> Shape {
         self.climb = levels;
-        self.tile[2] = levels;
+        self.tile[2] = self.tile[2].next_multiple_of(levels);
+        let points = self.tile.iter().product::<usize>() / levels;
+        self.threads = points.next_power_of_two().clamp(LANES, self.threads);
         self
     }
 

@@ -11,6 +11,7 @@ use super::memory::Spare;
 use super::plan::Plan;
 use super::room::Room;
 use super::shape::Shape;
+use super::tuning::Tuned;
 use crate::cache::Cache;
 use crate::choices::Choices;
 use crate::compilation::{Compilation, Origin, Reuse};
@@ -25,6 +26,9 @@ use crate::variants::Variants;
 pub struct Gpu {
     pub(super) compilation: Compilation,
     pub(super) choices: Choices,
+    /// Whether the other choices are measured, and what was found.
+    pub(super) tuned: bool,
+    pub(super) found: Variants<Tuned>,
     /// By layout.
     drafts: Variants<(Layout, Draft)>,
     variants: Variants<Variant>,
@@ -96,10 +100,13 @@ impl Gpu {
         cache: Cache,
         reuse: Reuse,
         choices: Choices,
+        tuned: bool,
     ) -> Gpu {
         Gpu {
             compilation: Compilation::new(program, "gpu", jit, cache, reuse),
             choices,
+            tuned,
+            found: Variants::default(),
             drafts: Variants::default(),
             variants: Variants::default(),
             spare: Mutex::default(),
@@ -139,28 +146,55 @@ impl Gpu {
         domain: Option<[usize; 3]>,
         accelerator: &Arc<dyn Accelerator>,
     ) -> Result<Arc<Variant>, RunError> {
-        let draft = self.draft(layout, &Room::of(&accelerator.properties()));
+        self.variant_with(layout, &self.choices, domain, accelerator)
+    }
+
+    pub(super) fn variant_with(
+        &self,
+        layout: &Layout,
+        choices: &Choices,
+        domain: Option<[usize; 3]>,
+        accelerator: &Arc<dyn Accelerator>,
+    ) -> Result<Arc<Variant>, RunError> {
+        let draft = self.draft(layout, choices, &Room::of(&accelerator.properties()));
         let wanted = draft.1.shapes(domain, &[]);
-        let is_wanted = |one: &Variant| one.is_for(layout, accelerator) && one.wanted == wanted;
+        let is_wanted = |one: &Variant| one.is_for(&draft, &wanted, accelerator);
         if let Some(known) = self.variants.find(is_wanted) {
             return Ok(known);
         }
-        match self.compile(&draft, &wanted, domain, accelerator) {
+        let cache = &self.compilation.cache;
+        match self.compile(&draft, &wanted, domain, (accelerator, cache)) {
             Ok(fresh) => Ok(self.variants.add(fresh, is_wanted)),
             // What is for large domains is right for all.
             Err(RunError::NotCached { .. }) if domain.is_some() => {
-                self.variant(layout, None, accelerator)
+                self.variant_with(layout, choices, None, accelerator)
             }
             Err(error) => Err(error),
         }
     }
 
-    fn draft(&self, layout: &Layout, room: &Room) -> Arc<(Layout, Draft)> {
-        let is_wanted = |(known, draft): &(Layout, Draft)| known == layout && draft.room == *room;
+    /// The code for some choices, which nobody keeps.
+    pub(super) fn fleeting(
+        &self,
+        layout: &Layout,
+        choices: &Choices,
+        domain: [usize; 3],
+        accelerator: &Arc<dyn Accelerator>,
+    ) -> Result<Variant, RunError> {
+        let draft = self.draft(layout, choices, &Room::of(&accelerator.properties()));
+        let domain = Some(domain);
+        let wanted = draft.1.shapes(domain, &[]);
+        self.compile(&draft, &wanted, domain, (accelerator, &Cache::none()))
+    }
+
+    fn draft(&self, layout: &Layout, choices: &Choices, room: &Room) -> Arc<(Layout, Draft)> {
+        let is_wanted = |(known, draft): &(Layout, Draft)| {
+            known == layout && draft.room == *room && draft.choices == *choices
+        };
         let fresh = || {
             let elements = self.compilation.elements.layout(layout);
             let program = &self.compilation.program;
-            let draft = deep(|| Draft::new(program, &elements, room, &self.choices));
+            let draft = deep(|| Draft::new(program, &elements, room, choices));
             (layout.clone(), draft)
         };
         let known = self.drafts.find(is_wanted);
@@ -179,10 +213,11 @@ impl Gpu {
         domain: Option<[usize; 3]>,
         accelerator: &Arc<dyn Accelerator>,
     ) -> Option<Arc<Variant>> {
-        let draft = self.draft(layout, &Room::of(&accelerator.properties()));
+        let choices = self.latest(layout, accelerator);
+        let draft = self.draft(layout, &choices, &Room::of(&accelerator.properties()));
         let wanted = draft.1.shapes(domain, &[]);
         self.variants
-            .find(|one| one.is_for(layout, accelerator) && one.wanted == wanted)
+            .find(|one| one.is_for(&draft, &wanted, accelerator))
     }
 
     /// How arrays of a layout are computed with on a domain, or a large one, up to LLVM IR: on a device, or on any GPU.
@@ -195,6 +230,8 @@ impl Gpu {
         domain: Option<[usize; 3]>,
         accelerator: Option<&Arc<dyn Accelerator>>,
     ) -> Result<Plan, RunError> {
+        let choices = accelerator.map(|found| self.latest(layout, found));
+        let choices = choices.unwrap_or_else(|| self.choices.clone());
         let (target, room) = match accelerator {
             None => (nvidia(ARCHITECTURES[0]), Room::LEAST),
             Some(found) => match self.known(layout, domain, found) {
@@ -202,14 +239,14 @@ impl Gpu {
                 None => (self.target(found.as_ref())?, Room::of(&found.properties())),
             },
         };
-        let draft = self.draft(layout, &room);
+        let draft = self.draft(layout, &choices, &room);
         let shapes = draft.1.shapes(domain, &[]);
         Ok(self.plan_of(layout, &draft.1, &shapes, &target))
     }
 
     /// As [`Self::plan`] for large domains, for what any device runs that a target is made for.
     pub fn plan_for(&self, layout: &Layout, target: &Target) -> Plan {
-        let draft = self.draft(layout, &Room::LEAST);
+        let draft = self.draft(layout, &self.choices, &Room::LEAST);
         let shapes = draft.1.shapes(None, &[]);
         self.plan_of(layout, &draft.1, &shapes, target)
     }
@@ -260,8 +297,16 @@ impl Gpu {
 }
 
 impl Variant {
-    fn is_for(&self, layout: &Layout, accelerator: &Arc<dyn Accelerator>) -> bool {
-        self.plan.layout == *layout && Arc::ptr_eq(&self.accelerator, accelerator)
+    fn is_for(
+        &self,
+        (layout, draft): &(Layout, Draft),
+        wanted: &[Shape],
+        accelerator: &Arc<dyn Accelerator>,
+    ) -> bool {
+        self.plan.layout == *layout
+            && self.plan.choices == draft.choices
+            && self.wanted == wanted
+            && Arc::ptr_eq(&self.accelerator, accelerator)
     }
 
     /// What threads of each kernel need, where that is known.

@@ -58,8 +58,7 @@ impl Native {
         let names: Vec<&str> = kernels.collect();
         let jit = &self.compilation.jit;
         self.compilation.code(
-            layout,
-            &jit.target(),
+            (layout, &jit.target(), &self.compilation.cache),
             (&module.text, ""),
             |object| jit.load(object, &names).ok(),
             || {

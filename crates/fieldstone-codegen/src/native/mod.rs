@@ -44,7 +44,7 @@ pub struct Native {
 pub struct Variant {
     /// How it is computed, for the layout of the arguments.
     pub plan: Plan,
-    /// The [size](tuning::size_class) of the domains it is for, where choices for that were measured.
+    /// The [size](crate::tuning::size_class) of the domains it is for, where choices for that were measured.
     size: Option<u32>,
     /// Where the code came from and how long that took.
     pub origin: Origin,

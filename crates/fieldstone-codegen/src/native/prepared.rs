@@ -9,7 +9,7 @@ use fieldstone_stencil::Axis;
 use fieldstone_stencil::ir::Field;
 
 use super::launch::Part;
-use super::{Native, Variant, tuning};
+use super::{Native, Variant};
 use crate::arguments::contiguous_along;
 use crate::call::{Call, FieldArgument, ScalarArgument};
 use crate::cost::work_per_thread;
@@ -17,6 +17,7 @@ use crate::error::RunError;
 use crate::llvm::abi::Words;
 use crate::template::Template;
 use crate::tile::{CROWDED, LINE, Lines};
+use crate::tuning::size_class;
 
 thread_local! {
     /// Room for the words of a run.
@@ -103,7 +104,7 @@ impl Native {
         let variant = if !self.tuned || call.domain.contains(&0) {
             self.variant(&layout)?
         } else {
-            let size = Some(tuning::size_class(call.domain));
+            let size = Some(size_class(call.domain));
             self.known(&layout, size).map_or_else(
                 || {
                     // SAFETY: as the caller says.

@@ -311,7 +311,8 @@ impl OnDevice {
                 // The whole wrapper moves into the closure, not its field.
                 let detached = detached;
                 let call = detached.0;
-                let prepared = gpu.prepare(call, &self.accelerator)?;
+                // SAFETY: as the caller says.
+                let prepared = unsafe { gpu.prepare_measured(call, &self.accelerator)? };
                 let pointers = |argument: usize| call.fields[argument].pointer;
                 // SAFETY: as the caller says.
                 self.between(pairs.iter().copied(), |stream| unsafe {

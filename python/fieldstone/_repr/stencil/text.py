@@ -63,6 +63,8 @@ def _parameters(explanation: Explanation) -> Iterator[str]:
 def _schedule(explanation: Explanation) -> Iterator[str]:
     if explanation.kernels:
         yield f"how it is computed: {words.kernels(explanation)}"
+        if explanation.chosen:
+            yield f"  chosen: {explanation.chosen}"
         for number, kernel in enumerate(explanation.kernels):
             yield from _wrapped(f"kernel {number}: {words.kernel(kernel)}", "  ", "    ")
         return

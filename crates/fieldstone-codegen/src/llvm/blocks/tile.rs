@@ -54,11 +54,14 @@ fn phase(
     let shape = block.shape;
     let around = stages[0].extent.beyond(nest.extent);
     let points = |axis: Axis| {
-        if axis == Axis::K && shape.climb > 1 {
-            return 1;
-        }
         let (before, after) = around.along(axis);
-        (shape.tile[axis.index()] as i32 + before + after) as usize
+        let points = (shape.tile[axis.index()] as i32 + before + after) as usize;
+        // A thread computes some levels of a nest of one stage, which has nothing around its tile.
+        if axis == Axis::K {
+            points / shape.climb
+        } else {
+            points
+        }
     };
     let all = Axis::ALL.map(points).into_iter().product();
     block.machine.phase(b, shape, all, |b, point| {
@@ -84,6 +87,10 @@ fn phase(
             };
             let (before, after) = around.along(axis);
             let first = b.sub(&tile.begin[axis.index()], before);
+            let number = match axis {
+                Axis::K if shape.climb > 1 && number != "0" => b.mul(&number, shape.climb),
+                _ => number,
+            };
             let index = b.add(&first, number);
             let has_less = axis == Axis::K && tile.interval != Interval::FULL;
             if shape.tile[axis.index()] > 1 || has_less {

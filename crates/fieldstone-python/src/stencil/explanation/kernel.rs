@@ -13,6 +13,8 @@ use pyo3::prelude::*;
 pub struct DeviceFacts {
     /// The axis along which neighbouring threads lie.
     contiguous: String,
+    /// What the model did not decide.
+    chosen: String,
     kernels: Vec<KernelFacts>,
     temporaries: Vec<PlaceFacts>,
     /// Kernels that are launched, if the domain is known.
@@ -98,6 +100,7 @@ impl DeviceFacts {
         };
         DeviceFacts {
             contiguous: plan.schedule.contiguous.to_string(),
+            chosen: plan.choices.to_string(),
             kernels: kernels.clone().enumerate().map(kernel).collect(),
             temporaries: temporaries.collect(),
             launches: domain.map(|domain| plan.launches(domain).len()),
