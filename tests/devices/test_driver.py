@@ -361,6 +361,35 @@ def test_memory_beyond_what_every_device_has_is_asked_for(double: Path, tmp_path
     assert run_stencil(double, tmp_path, code)[0] == "True"
 
 
+def test_columns_of_small_domains_are_kept_in_shared_memory(double: Path, tmp_path: Path) -> None:
+    """The double refuses launches with more than was allowed."""
+    code = """
+from fieldstone import gtscript
+from fieldstone.gtscript import BACKWARD, FORWARD, Field, computation, interval
+
+@gtscript.stencil(backend="gpu")
+def solve(rest: Field[np.float64], out: Field[np.float64]):
+    with computation(FORWARD):
+        with interval(0, 1):
+            part = rest
+        with interval(1, None):
+            part = rest - 0.5 * part[0, 0, -1]
+    with computation(BACKWARD):
+        with interval(-1, None):
+            out = part
+        with interval(0, -1):
+            out = part - 0.5 * out[0, 0, 1]
+
+for domain in ((64, 64, 400), (256, 256, 400), (64, 64, 2000)):
+    solve(*[storage.empty(domain, defaults="gpu") for _ in range(2)])
+    explanation = solve.explain(domain=domain)
+    places = {one.lives_in for one in explanation.temporaries}
+    print(*places & {"shared", "array"}, *[one.shared_bytes > 48 << 10 for one in explanation.kernels])
+"""
+    found = run_stencil(double, tmp_path, code)
+    assert found[:3] == ["shared True", "array False", "array False"]
+
+
 def test_a_fault_names_the_stencil(double: Path, tmp_path: Path) -> None:
     code = """
 a, b = fields(managed=False)

@@ -13,10 +13,13 @@ from benches.cases.edges import edges
 from benches.cases.fvt import fvt
 from benches.cases.hdiff import hdiff
 from benches.cases.lap7 import lap7
+from benches.cases.vadv import vadv
 from fieldstone import errors, gtscript
+from fieldstone.gtscript import BACKWARD, FORWARD, Field, computation, interval
 from tests.gpu.assembler import assembled
 from tests.gpu.constructs import columns, regions, stages
 
+F64 = np.float64
 HALO = 4
 DOMAIN = (37, 21, 6)
 SHAPES = [
@@ -61,11 +64,55 @@ def test_blocks_of_any_shape(definition: Any, schedule: str | None) -> None:
         np.testing.assert_array_equal(found[name], values, err_msg=name, strict=True)
 
 
+def solve(lower: Field[F64], upper: Field[F64], right: Field[F64], out: Field[F64], sum: Field[gtscript.IJ, F64]):
+    with computation(FORWARD):
+        with interval(0, 1):
+            ratio = upper / 2.0
+            partial = right / 2.0
+            sum = 0.0
+        with interval(1, None):
+            pivot = 1.0 / (2.0 - lower * ratio[0, 0, -1])
+            ratio = upper * pivot
+            partial = (right - lower * partial[0, 0, -1]) * pivot
+            sum = sum + partial
+    with computation(BACKWARD):
+        with interval(-1, None):
+            out = partial
+        with interval(1, -1):
+            partial = partial - ratio * partial[0, 0, 1]
+            out = partial + ratio[0, 0, -1] * sum
+        with interval(0, 1):
+            out = partial - ratio * out[0, 0, 1]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("schedule", ["columns=shared", "columns=shared vector=J", "columns=shared tile.I=16 tile.J=3"])
+@pytest.mark.parametrize("definition", [solve, vadv, columns, hdiff], ids=lambda one: one.__name__)
+def test_columns_in_shared_memory(definition: Any, schedule: str) -> None:
+    expected, found = outcome(definition, "cpu_ifirst"), outcome(definition, "gpu", schedule)
+    for name, values in expected.items():
+        np.testing.assert_array_equal(found[name], values, err_msg=name, strict=True)
+
+
+def test_columns_are_shared_where_there_is_room_for_them(tmp_path: Path) -> None:
+    stencil = gtscript.stencil("gpu", solve, schedule="columns=shared")
+    places = [
+        {one.name: one.lives_in for one in stencil.explain(domain=(64, 64, levels)).temporaries}
+        for levels in (40, 2000)
+    ]
+    assert [place["ratio"] for place in places] == [place["partial"] for place in places] == ["shared", "array"]
+    assert stencil.explain(domain=(64, 64, 40)).kernels[0].shared_bytes == 40 * 32 * 2 * 8
+    ptx = stencil.inspect("ptx")
+    assert ".extern .shared" in ptx
+    (kernel,) = assembled(ptx, "sm_90", tmp_path).values()
+    assert (kernel.stack, kernel.stores, kernel.loads) == (0, 0, 0)
+
+
 @pytest.mark.parametrize(
     ("backend", "schedule", "message"),
     [
         ("gpu", "tile.I=8 stores=streamed", "'stores=streamed' cannot be chosen for the backend 'gpu'"),
-        ("gpu", "fetch=2", "what can be chosen there: vector, tile.I, tile.J, tile.K, levels"),
+        ("gpu", "fetch=2", "what can be chosen there: vector, tile.I, tile.J, tile.K, columns, levels"),
         ("gpu", "levels=17", "levels is 17, expected an integer from 1 to 16"),
         ("cpu_kfirst", "tile.I=8 levels=2", "'levels=2' cannot be chosen for the backend 'cpu_kfirst'"),
     ],

@@ -15,6 +15,8 @@ pub struct Choices {
     pub stores: Option<Stores>,
     /// Rows ahead that are fetched into the caches.
     pub fetch: Option<usize>,
+    /// Where a device keeps temporaries of which a sweep needs all levels.
+    pub columns: Option<Columns>,
     /// Levels of a point that a thread of a device computes, one behind the other.
     pub levels: Option<usize>,
 }
@@ -26,6 +28,28 @@ pub enum Stores {
     Cached,
     /// Past the caches, which then keep what is read.
     Streamed,
+}
+
+/// Where whole columns of temporaries are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Columns {
+    /// In arrays.
+    Arrays,
+    /// In memory of the block of threads that sweeps over them, if there is room for all levels.
+    Shared,
+}
+
+impl Columns {
+    /// Both.
+    pub const ALL: [Columns; 2] = [Columns::Arrays, Columns::Shared];
+
+    /// A word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Columns::Arrays => "arrays",
+            Columns::Shared => "shared",
+        }
+    }
 }
 
 /// A choice that cannot be read.
@@ -60,8 +84,8 @@ impl Stores {
 
 impl Choices {
     /// Names of all choices.
-    pub const NAMES: [&str; 7] = [
-        "vector", "tile.I", "tile.J", "tile.K", "stores", "fetch", "levels",
+    pub const NAMES: [&str; 8] = [
+        "columns", "vector", "tile.I", "tile.J", "tile.K", "stores", "fetch", "levels",
     ];
 
     /// Those of code for a processor.
@@ -69,7 +93,7 @@ impl Choices {
         ["vector", "tile.I", "tile.J", "tile.K", "stores", "fetch"];
 
     /// Those of kernels for a device.
-    pub const OF_DEVICES: [&str; 5] = ["vector", "tile.I", "tile.J", "tile.K", "levels"];
+    pub const OF_DEVICES: [&str; 6] = ["vector", "tile.I", "tile.J", "tile.K", "columns", "levels"];
 
     /// The most levels that a thread may compute.
     pub const HIGHEST: usize = 16;
@@ -110,6 +134,7 @@ impl Choices {
             stores: self.stores.or(others.stores),
             fetch: self.fetch.or(others.fetch),
             levels: self.levels.or(others.levels),
+            columns: self.columns.or(others.columns),
         }
     }
 
@@ -135,6 +160,11 @@ impl Choices {
             ("fetch", _) => {
                 let rows = value.parse().ok().filter(|rows| *rows <= Choices::FURTHEST);
                 self.fetch = Some(rows.ok_or(wrong("an integer from 0 to 64"))?);
+            }
+            ("columns", _) => {
+                let mut all = Columns::ALL.into_iter();
+                let found = all.find(|columns| columns.name() == value);
+                self.columns = Some(found.ok_or(wrong("'arrays' or 'shared'"))?);
             }
             ("levels", _) => {
                 let levels = value.parse().ok();
@@ -181,10 +211,11 @@ impl fmt::Display for Choices {
             .map(|stores| format!("stores={}", stores.name()));
         let fetch = self.fetch.map(|rows| format!("fetch={rows}"));
         let levels = self.levels.map(|levels| format!("levels={levels}"));
+        let columns = self.columns.map(|one| format!("columns={}", one.name()));
         let words: Vec<String> = [vector]
             .into_iter()
             .chain(tile)
-            .chain([stores, fetch, levels])
+            .chain([stores, fetch, columns, levels])
             .flatten()
             .collect();
         f.write_str(&words.join(" "))
@@ -200,7 +231,7 @@ mod tests {
         for text in [
             "",
             "tile.J=32",
-            "vector=K tile.I=8 tile.J=65536 tile.K=1 stores=streamed fetch=0 levels=16",
+            "vector=K tile.I=8 tile.J=65536 tile.K=1 stores=streamed fetch=0 columns=shared levels=16",
         ] {
             assert_eq!(Choices::parse(text).unwrap().to_string(), text);
         }
@@ -218,6 +249,10 @@ mod tests {
             ("stores=", "stores is , expected 'cached' or 'streamed'"),
             ("fetch=65", "fetch is 65, expected an integer from 0 to 64"),
             ("fetch=-1", "fetch is -1, expected an integer from 0 to 64"),
+            (
+                "columns=far",
+                "columns is far, expected 'arrays' or 'shared'",
+            ),
             (
                 "levels=17",
                 "levels is 17, expected an integer from 1 to 16",

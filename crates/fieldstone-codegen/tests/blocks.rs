@@ -2,12 +2,13 @@
 
 mod support;
 
-use fieldstone_codegen::choices::Choices;
+use fieldstone_codegen::choices::{Choices, Columns};
 use fieldstone_codegen::gpu::plan::{Launch, Plan};
 use fieldstone_codegen::gpu::{Draft, Need, Room, Shape};
 use fieldstone_codegen::llvm::{Layout, Target};
 use fieldstone_device::{Limits, Resources};
 use fieldstone_stencil::Axis;
+use fieldstone_stencil::schedule::Placement;
 use support::{HORIZONTAL_DIFFUSION, THOMAS, program};
 
 fn target(triple: &str, cpu: &str) -> Target {
@@ -42,7 +43,13 @@ const HOPPER: Room = Room {
 fn draft(text: &str, fields: usize, room: &Room) -> Draft {
     let program = program(text, &vec!["IJK float64"; fields]).for_schedule().0;
     let layout = Layout(vec![Some(Axis::I); fields]);
-    Draft::new(&program, &layout, room, &Choices::default())
+    Draft::new(
+        &program,
+        &layout,
+        room,
+        &Choices::default(),
+        Columns::Arrays,
+    )
 }
 
 fn plan_for(text: &str, fields: usize, room: &Room, target: &Target) -> Plan {
@@ -185,4 +192,40 @@ fn blocks_are_smaller_where_threads_have_too_few_registers() {
         let need = Need::of(&resources, &had, &HOPPER);
         assert_eq!(draft.shapes(None, &[need])[0].threads, threads);
     }
+}
+
+#[test]
+fn columns_of_small_domains_fit_into_shared_memory() {
+    let program = program(THOMAS, &["IJK float64"; 5]).for_schedule().0;
+    let layout = Layout(vec![Some(Axis::I); 5]);
+    let [arrays, shared] = Columns::ALL
+        .map(|columns| Draft::new(&program, &layout, &HOPPER, &Choices::default(), columns));
+    for (domain, is_shared) in [
+        ([64, 64, 80], true),
+        ([128, 128, 80], true),
+        ([1024, 1024, 80], false),
+        ([64, 64, 400], true),
+        ([64, 64, 1000], false),
+    ] {
+        assert_eq!(
+            shared.is_better(&arrays, domain, false),
+            is_shared,
+            "{domain:?}"
+        );
+    }
+    let plan = Plan::new(&program, &shared, &shared.shapes(None, &[]), &nvidia());
+    let columns = plan.module.kernels[0].shape.threads;
+    // Two numbers for each level of each column.
+    assert_eq!(
+        plan.launches([64, 64, 80])[0].shared_bytes,
+        80 * columns * 2 * 8
+    );
+    assert_eq!(
+        plan.schedule
+            .temporaries
+            .iter()
+            .filter(|one| matches!(one, Placement::Array { .. }))
+            .count(),
+        0
+    );
 }

@@ -7,9 +7,12 @@
 //! A larger tile has less around it that is computed again by others. A smaller one takes less shared memory and fewer registers, so
 //! that a multiprocessor has more blocks at once, and makes more blocks of a small domain, so that all multiprocessors have some.
 
+use std::collections::HashSet;
+
 use fieldstone_device::Resources;
 use fieldstone_stencil::ir::{Stencil, Target};
-use fieldstone_stencil::schedule::{ColumnNest, RowNest, Schedule, Stage};
+use fieldstone_stencil::program::Program;
+use fieldstone_stencil::schedule::{ColumnNest, RowNest, Schedule, Stage, Sweep};
 use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Axis, Extent, Offset};
 
@@ -47,7 +50,7 @@ const CLIMBED: f64 = 0.9;
 const REGISTERS: usize = 40;
 
 /// What another shape than the one before has to gain: less is not worth what is not counted.
-const GAIN: f64 = 0.95;
+pub const GAIN: f64 = 0.95;
 
 /// A shape that a kernel may have.
 #[derive(Clone, Debug)]
@@ -129,12 +132,24 @@ impl Candidates {
     }
 
     /// Of columns.
-    pub fn of_columns(nest: &ColumnNest, room: &Room, choices: &Choices) -> Option<Candidates> {
+    pub fn of_columns(
+        program: &Program,
+        schedule: &Schedule,
+        (index, nest): (usize, &ColumnNest),
+        room: &Room,
+        choices: &Choices,
+    ) -> Option<Candidates> {
+        let moved = moved(schedule, nest);
         let shapes = COLUMNS_AT_ONCE.into_iter().flat_map(|columns| {
-            COLUMNS.map(|rows| Shape::of_columns(nest.vector, rows, choices).with_columns(columns))
+            COLUMNS.map(|rows| {
+                let shape = Shape::of_columns(nest.vector, rows, choices);
+                let mut shape = shape.with_columns(columns);
+                place::columns_in_shared(program, schedule, index, &mut shape);
+                shape
+            })
         });
         let candidates = shapes.map(|shape| Candidate {
-            cycles: shape.threads as f64,
+            cycles: (shape.threads * moved) as f64,
             shape,
         });
         Candidates::fitting(candidates, nest.extent, room)
@@ -157,8 +172,14 @@ impl Candidates {
         (!all.is_empty()).then_some(Candidates { all, extent })
     }
 
-    /// The fastest for a domain, or for a large one, with threads that need so much, where that is known.
-    pub fn fastest(&self, room: &Room, domain: Option<[usize; 3]>, need: Option<Need>) -> &Shape {
+    /// The fastest for a domain, or for a large one, with threads that need so much, where that is known, and how long it takes;
+    /// for ever if none is possible.
+    pub fn fastest(
+        &self,
+        room: &Room,
+        domain: Option<[usize; 3]>,
+        need: Option<Need>,
+    ) -> (f64, &Shape) {
         let points = domain.map(|domain| extended(domain, self.extent));
         let mut best: Option<(f64, &Shape)> = None;
         for candidate in &self.all {
@@ -169,7 +190,7 @@ impl Candidates {
                 best = Some((time, &candidate.shape));
             }
         }
-        best.map_or(&self.all[0].shape, |(_, shape)| shape)
+        best.unwrap_or((f64::INFINITY, &self.all[0].shape))
     }
 }
 
@@ -182,7 +203,11 @@ impl Candidate {
             None if shape.resident.is_some() => room.registers(shape.threads_at_once()),
             None => REGISTERS,
         };
-        let at_once = room.blocks(shape.threads, registers, shape.shared_bytes);
+        let shared = shape.shared_for(points.map_or(0, |points| points[2]));
+        let at_once = room.blocks(shape.threads, registers, shared);
+        if at_once == 0 {
+            return None;
+        }
         let warps = room.warps(shape.threads);
         let (Some(points), Some(multiprocessors)) = (points, room.multiprocessors) else {
             let points: usize = shape.tile.iter().map(|points| (*points).max(1)).product();
@@ -204,6 +229,22 @@ fn cycles_of_tile(shape: &Shape, stages: &[(f64, Extent)], phases: usize) -> f64
         cycles * climbed * (rounds * shape.climb) as f64
     });
     shape.threads as f64 * (stages.sum::<f64>() + barriers)
+}
+
+/// Elements of arrays that sweeps read and write for each point. What a sweep has written it has in registers.
+fn moved(schedule: &Schedule, nest: &ColumnNest) -> usize {
+    let of_sweep = |sweep: &Sweep| {
+        let (mut read, mut written) = (HashSet::new(), HashSet::new());
+        let stages = sweep.sections.iter().flat_map(|(_, stages)| stages);
+        for accesses in stages.flat_map(|stage| &stage.statements).map(Accesses::of) {
+            read.extend(accesses.reads.iter().map(|(target, _)| *target));
+            written.extend(accesses.written());
+        }
+        read.retain(|target| !written.contains(target));
+        let all = read.into_iter().chain(written);
+        all.filter(|target| schedule.is_array(*target)).count()
+    };
+    nest.sweeps.iter().map(of_sweep).sum::<usize>().max(1)
 }
 
 /// Levels of a point that a thread may compute: several of a nest of one stage, with threads side by side along I or J.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use fieldstone_device::{Accelerator, BlockFunction, Code, Module, Symbol};
+use fieldstone_device::{Accelerator, BlockFunction, Code, Limits, Module, Symbol};
 
 use super::draft::Draft;
 use super::plan::Plan;
@@ -80,7 +80,7 @@ impl Gpu {
     ) -> Result<(Box<dyn Module>, bool), RunError> {
         let compilation = &self.compilation;
         let (text, label) = (plan.module.text.as_str(), self.label());
-        let symbols = symbols(plan);
+        let symbols = symbols(plan, &accelerator.properties().limits);
         let load = |code: &[u8]| accelerator.load(&label, Code::Image(code), &symbols);
         let properties = accelerator.properties();
         let driver = format!(
@@ -119,7 +119,7 @@ impl Gpu {
         let compilation = &self.compilation;
         compilation.check_types(target)?;
         let (jit, text) = (&compilation.jit, plan.module.text.as_str());
-        let symbols = symbols(plan);
+        let symbols = symbols(plan, &accelerator.properties().limits);
         let names: Vec<&str> = symbols.iter().map(|symbol| symbol.name).collect();
         let usable = |object: &[u8]| jit.load(object, &names).ok();
         let make = || {
@@ -141,11 +141,15 @@ impl Gpu {
 }
 
 /// The kernels of a plan.
-fn symbols(plan: &Plan) -> Vec<Symbol<'_>> {
+fn symbols<'a>(plan: &'a Plan, limits: &Limits) -> Vec<Symbol<'a>> {
     let kernels = plan.module.kernels.iter();
     let symbols = kernels.map(|kernel| Symbol {
         name: kernel.name.as_str(),
-        shared_bytes: kernel.asked_bytes as u32,
+        shared_bytes: match kernel.shape.level_bytes {
+            0 => kernel.asked_bytes as u32,
+            // How many levels there are shows when it is launched.
+            _ => limits.shared_per_block_optin,
+        },
     });
     symbols.collect()
 }

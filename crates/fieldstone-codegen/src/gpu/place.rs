@@ -7,21 +7,88 @@ use fieldstone_stencil::ir::{Stencil, Target, TempId};
 use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::{Nest, Placement, RowLoop, RowNest, Schedule, Stage};
 use fieldstone_stencil::visit::Accesses;
-use fieldstone_stencil::{Axis, DType, Extent};
+use fieldstone_stencil::{Axes, Axis, DType, Extent};
 
 use super::phases;
 use super::shape::{Shape, Shared};
+use crate::choices::Columns;
 
-/// Of columns whose levels are all kept, each thread has its own in an array; of those with a window, in registers.
-pub fn columns_in_arrays(program: &Program, schedule: &mut Schedule) {
+/// Of columns whose levels are all kept, each thread has its own in an array, or in the shared memory of its block, where this is as
+/// easy as that; of those with a window, in registers.
+pub fn columns(program: &Program, schedule: &mut Schedule, chosen: Columns) {
+    let shared: Vec<TempId> = match chosen {
+        Columns::Arrays => Vec::new(),
+        Columns::Shared => whole_columns(program, schedule),
+    };
     let extents = program.analysis.temporaries.iter();
-    for (placement, temporary) in schedule.temporaries.iter_mut().zip(extents) {
-        if let Placement::Column { window: None, .. } = placement {
+    let both = schedule.temporaries.iter_mut().zip(extents);
+    for (number, (placement, temporary)) in both.enumerate() {
+        if let Placement::Column { window: None, .. } = placement
+            && !shared.contains(&TempId(number as u32))
+        {
             *placement = Placement::Array {
                 extent: temporary.extent,
                 zeroed: false,
             };
         }
+    }
+}
+
+/// Temporaries of which sweeps need all levels of a column, one number at each point, all of as many bytes; none that is accessed at
+/// levels that are computed.
+fn whole_columns(program: &Program, schedule: &Schedule) -> Vec<TempId> {
+    let stencil = &program.stencil;
+    let afar: Vec<Target> = (schedule.nests.iter())
+        .filter_map(|nest| match nest {
+            Nest::Columns(nest) => Some(nest.stages()),
+            _ => None,
+        })
+        .flatten()
+        .flat_map(|stage| &stage.statements)
+        .flat_map(|statement| Accesses::of(statement).afar)
+        .collect();
+    let whole = |number: &usize| {
+        let id = TempId(*number as u32);
+        let is_whole = matches!(
+            schedule.temporaries[*number],
+            Placement::Column { window: None, .. }
+        );
+        is_whole
+            && stencil.temporary(id).axes == Axes::IJK
+            && stencil.temporary(id).data_dims.is_empty()
+            && !afar.contains(&Target::Temp(id))
+    };
+    let all = (0..schedule.temporaries.len()).filter(whole);
+    let mut all: Vec<TempId> = all.map(|number| TempId(number as u32)).collect();
+    let size = |id: &TempId| stencil.temporary(*id).dtype.map_or(1, DType::size);
+    if let Some(first) = all.first().map(size) {
+        all.retain(|id| size(id) == first);
+    }
+    all
+}
+
+/// Puts whole columns of a nest into the shared memory of a block: those of one temporary beside those of the others, level by level.
+pub fn columns_in_shared(program: &Program, schedule: &Schedule, index: usize, shape: &mut Shape) {
+    let whole = |(_, placement): &(usize, &Placement)| matches!(placement, Placement::Column { nest, window: None } if *nest == index);
+    let placements = schedule.temporaries.iter().enumerate();
+    let ids: Vec<usize> = placements.filter(whole).map(|(number, _)| number).collect();
+    let [lanes, other, _] = shape.order().map(Axis::index);
+    for (place, number) in ids.iter().enumerate() {
+        let id = TempId(*number as u32);
+        let (before, after) = program.analysis.temporaries[*number].extent.along(Axis::K);
+        let mut shared = Shared {
+            offset: 0,
+            before: [0, 0, before],
+            // Those of a level lie behind all others of it: how many levels there are does not matter.
+            points: [1; 3],
+        };
+        shared.points[lanes] = shape.tile[lanes];
+        shared.points[other] = shape.tile[other] * ids.len();
+        shared.before[other] = (shape.tile[other] * place) as i32;
+        let size = program.stencil.temporary(id).dtype.map_or(1, DType::size);
+        shape.level_bytes = shared.points[lanes] * shared.points[other] * size;
+        shape.levels_around = shape.levels_around.max((before + after) as usize);
+        shape.shared.insert(id, shared);
     }
 }
 

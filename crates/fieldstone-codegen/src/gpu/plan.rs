@@ -94,7 +94,7 @@ impl Plan {
             kernel: number,
             grid: shape.grid(extended(points, *extent)),
             levels,
-            shared_bytes: *asked_bytes,
+            shared_bytes: asked_bytes + shape.shared_for(domain[2]) - shape.shared_bytes,
         }
     }
 }

@@ -34,6 +34,10 @@ pub struct Shape {
     pub shared: BTreeMap<TempId, Shared>,
     /// Bytes of shared memory.
     pub shared_bytes: usize,
+    /// Bytes of it for each level of a column, beside those.
+    pub level_bytes: usize,
+    /// Levels of a column around the domain.
+    pub levels_around: usize,
 }
 
 /// A temporary in shared memory: the points of a tile and of what is around it, one row along the lanes behind the other.
@@ -85,7 +89,14 @@ impl Shape {
             resident: None,
             shared: BTreeMap::new(),
             shared_bytes: 0,
+            level_bytes: 0,
+            levels_around: 0,
         }
+    }
+
+    /// Bytes of shared memory for a domain with so many levels.
+    pub fn shared_for(&self, levels: usize) -> usize {
+        self.shared_bytes + self.level_bytes * (levels + self.levels_around)
     }
 
     /// The same, with threads that compute so many levels, of a tile that has at least as many.

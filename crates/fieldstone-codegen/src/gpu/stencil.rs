@@ -13,7 +13,7 @@ use super::room::Room;
 use super::shape::Shape;
 use super::tuning::Tuned;
 use crate::cache::Cache;
-use crate::choices::Choices;
+use crate::choices::{Choices, Columns};
 use crate::compilation::{Compilation, Origin, Reuse};
 use crate::error::RunError;
 use crate::jit::Jit;
@@ -156,7 +156,12 @@ impl Gpu {
         domain: Option<[usize; 3]>,
         accelerator: &Arc<dyn Accelerator>,
     ) -> Result<Arc<Variant>, RunError> {
-        let draft = self.draft(layout, choices, &Room::of(&accelerator.properties()));
+        let draft = self.draft(
+            layout,
+            choices,
+            &Room::of(&accelerator.properties()),
+            domain,
+        );
         let wanted = draft.1.shapes(domain, &[]);
         let is_wanted = |one: &Variant| one.is_for(&draft, &wanted, accelerator);
         if let Some(known) = self.variants.find(is_wanted) {
@@ -181,20 +186,62 @@ impl Gpu {
         domain: [usize; 3],
         accelerator: &Arc<dyn Accelerator>,
     ) -> Result<Variant, RunError> {
-        let draft = self.draft(layout, choices, &Room::of(&accelerator.properties()));
         let domain = Some(domain);
+        let draft = self.draft(
+            layout,
+            choices,
+            &Room::of(&accelerator.properties()),
+            domain,
+        );
         let wanted = draft.1.shapes(domain, &[]);
         self.compile(&draft, &wanted, domain, (accelerator, &Cache::none()))
     }
 
-    fn draft(&self, layout: &Layout, choices: &Choices, room: &Room) -> Arc<(Layout, Draft)> {
+    /// The draft for a domain, or for a large one of which nobody knows how many levels it has.
+    fn draft(
+        &self,
+        layout: &Layout,
+        choices: &Choices,
+        room: &Room,
+        domain: Option<[usize; 3]>,
+    ) -> Arc<(Layout, Draft)> {
+        let Some(domain) = domain else {
+            let columns = choices.columns.unwrap_or(Columns::Arrays);
+            return self.draft_with(layout, choices, room, columns);
+        };
+        let arrays = self.draft_with(layout, choices, room, Columns::Arrays);
+        // On a device that nobody knows the size of there is nothing to compare.
+        let chosen = choices.columns.or(match room.multiprocessors {
+            Some(_) => None,
+            None => Some(Columns::Arrays),
+        });
+        if chosen == Some(Columns::Arrays) || !arrays.1.has_columns() {
+            return arrays;
+        }
+        let shared = self.draft_with(layout, choices, room, Columns::Shared);
+        match shared.1.is_better(&arrays.1, domain, chosen.is_some()) {
+            true => shared,
+            false => arrays,
+        }
+    }
+
+    fn draft_with(
+        &self,
+        layout: &Layout,
+        choices: &Choices,
+        room: &Room,
+        columns: Columns,
+    ) -> Arc<(Layout, Draft)> {
         let is_wanted = |(known, draft): &(Layout, Draft)| {
-            known == layout && draft.room == *room && draft.choices == *choices
+            known == layout
+                && draft.room == *room
+                && draft.choices == *choices
+                && draft.columns == columns
         };
         let fresh = || {
             let elements = self.compilation.elements.layout(layout);
             let program = &self.compilation.program;
-            let draft = deep(|| Draft::new(program, &elements, room, choices));
+            let draft = deep(|| Draft::new(program, &elements, room, choices, columns));
             (layout.clone(), draft)
         };
         let known = self.drafts.find(is_wanted);
@@ -214,7 +261,12 @@ impl Gpu {
         accelerator: &Arc<dyn Accelerator>,
     ) -> Option<Arc<Variant>> {
         let choices = self.latest(layout, accelerator);
-        let draft = self.draft(layout, &choices, &Room::of(&accelerator.properties()));
+        let draft = self.draft(
+            layout,
+            &choices,
+            &Room::of(&accelerator.properties()),
+            domain,
+        );
         let wanted = draft.1.shapes(domain, &[]);
         self.variants
             .find(|one| one.is_for(&draft, &wanted, accelerator))
@@ -239,14 +291,14 @@ impl Gpu {
                 None => (self.target(found.as_ref())?, Room::of(&found.properties())),
             },
         };
-        let draft = self.draft(layout, &choices, &room);
+        let draft = self.draft(layout, &choices, &room, domain);
         let shapes = draft.1.shapes(domain, &[]);
         Ok(self.plan_of(layout, &draft.1, &shapes, &target))
     }
 
     /// As [`Self::plan`] for large domains, for what any device runs that a target is made for.
     pub fn plan_for(&self, layout: &Layout, target: &Target) -> Plan {
-        let draft = self.draft(layout, &self.choices, &Room::LEAST);
+        let draft = self.draft(layout, &self.choices, &Room::LEAST, None);
         let shapes = draft.1.shapes(None, &[]);
         self.plan_of(layout, &draft.1, &shapes, target)
     }

@@ -7,7 +7,7 @@ use fieldstone_stencil::Axis;
 
 use super::stencil::{Gpu, Variant};
 use crate::call::Call;
-use crate::choices::Choices;
+use crate::choices::{Choices, Columns};
 use crate::error::RunError;
 use crate::llvm::Layout;
 use crate::tuning::{Copies, Measured, Place, size_class, sizes_around};
@@ -122,6 +122,9 @@ impl Measured for OnCopies<'_> {
     fn values(&self, choice: &str, best: &Arc<Variant>) -> Vec<String> {
         let chosen = &self.gpu.choices;
         let shapes = || best.plan.module.kernels.iter().map(|kernel| &kernel.shape);
+        if choice == "columns" && chosen.columns.is_none() {
+            return Columns::ALL.map(|one| one.name().to_owned()).into();
+        }
         let sizes = match (choice, Choices::axis_of(choice)) {
             ("levels", _) if chosen.levels.is_none() => vec![1, 2, 4, 8],
             (_, Some(axis)) if chosen.tile(axis).is_none() => {

@@ -1,6 +1,6 @@
 //! What can be asked of a stencil.
 
-use fieldstone_codegen::choices::Choices;
+use fieldstone_codegen::choices::{Choices, Columns};
 use fieldstone_codegen::gpu::plan::Plan;
 use fieldstone_codegen::gpu::{Draft, Room};
 use fieldstone_codegen::llvm::{Layout, Target};
@@ -109,7 +109,9 @@ impl Stencil {
                 _ => {
                     let (program, _) = deep(|| self.program.for_schedule());
                     let (layout, choices) = (first_axes(&program), Choices::default());
-                    let draft = deep(|| Draft::new(&program, &layout, &Room::LEAST, &choices));
+                    let draft = deep(|| {
+                        Draft::new(&program, &layout, &Room::LEAST, &choices, Columns::Arrays)
+                    });
                     let shapes = draft.shapes(None, &[]);
                     deep(|| Plan::new(&program, &draft, &shapes, &target))
                 }

@@ -67,11 +67,12 @@ impl Machine {
     }
 
     /// The name of the shared memory of a kernel, and its definition.
-    pub fn shared(self, name: &str, bytes: usize) -> (String, String) {
+    pub fn shared(self, name: &str, shape: &Shape) -> (String, String) {
+        let bytes = shape.shared_bytes + shape.level_bytes;
         match self {
             Machine::Host => (String::from("%shared"), String::new()),
             _ => {
-                let definition = match (bytes, self.asked(bytes)) {
+                let definition = match (bytes, shape.level_bytes + self.asked(bytes)) {
                     (0, _) => String::new(),
                     (_, 0) => format!(
                         "@{name}_shared = internal addrspace(3) global [{bytes} x i8] poison, align 16\n"

@@ -156,7 +156,7 @@ pub fn emit<'a>(
     for (nest, shape) in nests {
         let name = format!("fieldstone_kernel_{}", module.kernels.len());
         let machine = Machine::of(target);
-        let (shared, definition) = machine.shared(&name, shape.shared_bytes);
+        let (shared, definition) = machine.shared(&name, &shape);
         let block = Block {
             machine,
             shape: &shape,

@@ -40,6 +40,17 @@ impl Block<'_> {
         }
     }
 
+    /// Bytes from one level of a column to the next in shared memory, if that is where a target lies.
+    pub(super) fn level_bytes(&self, target: Target) -> Option<usize> {
+        let Target::Temp(id) = target else {
+            return None;
+        };
+        self.shape
+            .shared
+            .contains_key(&id)
+            .then_some(self.shape.level_bytes)
+    }
+
     fn in_shared(
         &self,
         b: &mut Builder,

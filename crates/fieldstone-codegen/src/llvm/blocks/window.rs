@@ -55,12 +55,15 @@ pub(super) fn of_temporaries(context: &Context<'_>, nest: &ColumnNest) -> Vec<Wi
         let read = accesses.reads.iter().map(|(target, _)| *target);
         for target in read.chain(accesses.written()) {
             let Target::Temp(id) = target else { continue };
-            let Placement::Column { window, .. } = context.schedule.temporaries[id.0 as usize]
+            let Placement::Column {
+                window: Some(window),
+                ..
+            } = context.schedule.temporaries[id.0 as usize]
             else {
                 continue;
             };
             let has_levels = context.program.stencil.temporary(id).axes.contains(Axis::K);
-            let levels = window.filter(|_| has_levels).unwrap_or(1) as i32;
+            let levels = if has_levels { window as i32 } else { 1 };
             found.entry(id).or_insert_with(|| Window {
                 target,
                 column: Offset::ZERO,
@@ -150,9 +153,15 @@ fn written<'s>(stages: impl IntoIterator<Item = &'s Stage>) -> Vec<Target> {
 /// Whether a target is one number at each point, in memory.
 fn is_array(context: &Context<'_>, target: Target) -> bool {
     let stencil = &context.program.stencil;
-    context.schedule.is_array(target)
+    let is_shared = || level_bytes(context, target).is_some();
+    (context.schedule.is_array(target) || is_shared())
         && stencil.target_axes(target) == Axes::IJK
         && stencil.data_dims(target).is_empty()
+}
+
+/// Bytes from one level to the next of a target in shared memory.
+fn level_bytes(context: &Context<'_>, target: Target) -> Option<usize> {
+    context.block.and_then(|block| block.level_bytes(target))
 }
 
 impl Window {
@@ -220,8 +229,11 @@ impl Window {
         }
         let last = *self.levels.end();
         let address = self.address(context, entry, b, at, last - 1);
-        let stride = &entry.arrays[&self.target].strides[2];
-        let step = b.mul(stride, at.1);
+        let stride = match level_bytes(context, self.target) {
+            Some(bytes) => bytes.to_string(),
+            None => entry.arrays[&self.target].strides[2].clone(),
+        };
+        let step = b.mul(&stride, at.1);
         let step = b.value(format_args!("select i1 {more}, i64 {step}, i64 0"));
         let address = b.offset(&address, step);
         self.keep(context, b, &address, last);

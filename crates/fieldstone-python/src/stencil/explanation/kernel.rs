@@ -94,7 +94,9 @@ impl DeviceFacts {
                 wanted: wanted.unwrap_or(&kernel.shape).threads,
                 registers: resources.map(|resources| resources.registers),
                 spilled: resources.map(|resources| resources.local_bytes),
-                shared: kernel.shape.shared_bytes,
+                shared: kernel
+                    .shape
+                    .shared_for(domain.map_or(0, |domain| domain[2])),
                 extent: kernel.extent.0.to_vec(),
             }
         };
