@@ -1,5 +1,6 @@
 //! A program and where code made of it is kept, whatever the code is for.
 
+use fieldstone_device::CoreCaches;
 use fieldstone_stencil::DType;
 use fieldstone_stencil::ir::DataDimension;
 use fieldstone_stencil::program::Program;
@@ -125,11 +126,12 @@ impl Compilation {
     }
 
     /// All that code follows from, except the layouts of the arguments.
-    pub(crate) fn program_parts(&self, target: &Target) -> [String; 7] {
+    pub(crate) fn program_parts(&self, target: &Target) -> [String; 8] {
         let Target {
             triple,
             cpu,
             features,
+            caches: CoreCaches { first, second },
         } = target.clone();
         [
             env!("CARGO_PKG_VERSION").to_owned(),
@@ -137,6 +139,7 @@ impl Compilation {
             triple,
             cpu,
             features,
+            format!("{first} {second}"),
             self.backend.to_owned(),
             fieldstone_stencil::text::print_program(&self.program),
         ]

@@ -6,7 +6,7 @@ use fieldstone_codegen::choices::{Choices, Columns};
 use fieldstone_codegen::gpu::plan::{Launch, Plan};
 use fieldstone_codegen::gpu::{Draft, Need, Room, Shape};
 use fieldstone_codegen::llvm::{Layout, Target};
-use fieldstone_device::{Limits, Resources};
+use fieldstone_device::{CoreCaches, Limits, Resources};
 use fieldstone_stencil::Axis;
 use fieldstone_stencil::schedule::Placement;
 use support::{HORIZONTAL_DIFFUSION, THOMAS, program};
@@ -16,6 +16,7 @@ fn target(triple: &str, cpu: &str) -> Target {
         triple: triple.to_owned(),
         cpu: cpu.to_owned(),
         features: String::new(),
+        caches: CoreCaches::default(),
     }
 }
 

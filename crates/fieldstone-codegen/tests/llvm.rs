@@ -4,6 +4,7 @@ mod support;
 
 use fieldstone_codegen::choices::Choices;
 use fieldstone_codegen::llvm::{self, Layout, Target};
+use fieldstone_device::CoreCaches;
 use fieldstone_stencil::{Axis, schedule};
 use support::{HORIZONTAL_DIFFUSION, THOMAS, program};
 
@@ -15,9 +16,41 @@ fn emitted(text: &str, fields: &[&str], layout: Vec<Option<Axis>>, features: &st
         triple: String::from("x86_64-unknown-linux-gnu"),
         cpu: String::from("x86-64"),
         features: features.to_owned(),
+        caches: CoreCaches::default(),
     };
     let choices = Choices::default();
     llvm::emit(&program, &schedule, &layout, &target, &choices).text
+}
+
+#[test]
+fn scratch_memory_follows_the_caches_of_a_core() {
+    let program = program(HORIZONTAL_DIFFUSION, &["IJK float64"; 3])
+        .for_schedule()
+        .0;
+    for (axis, kibibytes) in [(Axis::I, [16, 64, 1024]), (Axis::K, [64, 256, 1024])] {
+        let layout = Layout(vec![Some(axis); 3]);
+        let schedule = schedule::build(&program, layout.contiguous());
+        let bytes = kibibytes.map(|second| {
+            let caches = CoreCaches {
+                second: second << 10,
+                ..CoreCaches::default()
+            };
+            let target = Target {
+                triple: String::from("x86_64-unknown-linux-gnu"),
+                cpu: String::from("x86-64"),
+                features: AVX512.to_owned(),
+                caches,
+            };
+            let choices = Choices::default();
+            let module = llvm::emit(&program, &schedule, &layout, &target, &choices);
+            module.kernels[0].scratch.bytes
+        });
+        assert!(
+            bytes.is_sorted() && bytes[0] < bytes[2],
+            "{axis}: {bytes:?}"
+        );
+        assert!(bytes[2] <= 512 << 10, "{axis}: {bytes:?}");
+    }
 }
 
 const AVX512: &str = "+avx,+avx2,+avx512f";

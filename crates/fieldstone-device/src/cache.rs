@@ -2,15 +2,43 @@
 
 use std::sync::OnceLock;
 
-/// What is assumed where the system does not tell.
-const USUAL: usize = 1 << 20;
+/// Bytes of the caches that a core has for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CoreCaches {
+    /// The nearest one, of data.
+    pub first: usize,
+    /// The largest one.
+    pub second: usize,
+}
+
+impl Default for CoreCaches {
+    /// What is assumed where the system does not tell.
+    fn default() -> Self {
+        Self {
+            first: 48 << 10,
+            second: 1 << 20,
+        }
+    }
+}
+
+/// Those of this machine.
+pub fn core_caches() -> CoreCaches {
+    static CACHES: OnceLock<CoreCaches> = OnceLock::new();
+    *CACHES.get_or_init(|| {
+        let [first, second] = ask().map(|bytes| bytes.filter(|&bytes| bytes > 0));
+        let usual = CoreCaches::default();
+        CoreCaches {
+            first: first.unwrap_or(usual.first),
+            second: second.unwrap_or(usual.second),
+        }
+    })
+}
 
 /// Bytes of the largest cache that a core has for itself.
 ///
 /// How much of a shared cache one process gets, on a virtual machine or with neighbours, the system does not tell.
 pub fn core_cache() -> usize {
-    static BYTES: OnceLock<usize> = OnceLock::new();
-    *BYTES.get_or_init(|| ask().filter(|&bytes| bytes > 0).unwrap_or(USUAL))
+    core_caches().second
 }
 
 /// Bytes that the caches of so many threads hold together, those included that cores share, if no neighbours need them.
@@ -59,14 +87,16 @@ fn count(list: &str) -> Option<usize> {
 }
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-fn ask() -> Option<usize> {
-    // SAFETY: `sysconf` only reads the system's configuration.
-    usize::try_from(unsafe { libc::sysconf(libc::_SC_LEVEL2_CACHE_SIZE) }).ok()
+fn ask() -> [Option<usize>; 2] {
+    [libc::_SC_LEVEL1_DCACHE_SIZE, libc::_SC_LEVEL2_CACHE_SIZE].map(|name| {
+        // SAFETY: `sysconf` only reads the system's configuration.
+        usize::try_from(unsafe { libc::sysconf(name) }).ok()
+    })
 }
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-fn ask() -> Option<usize> {
-    None
+fn ask() -> [Option<usize>; 2] {
+    [None; 2]
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use fieldstone_codegen::cache::{Cache, Key, settings};
 use fieldstone_codegen::jit::{self, Jit, JitError, Library};
 use fieldstone_codegen::llvm::Target;
 use fieldstone_codegen::loader;
+use fieldstone_device::core_caches;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyBytes;
@@ -56,6 +57,7 @@ impl Llvmlite {
             triple,
             cpu,
             features,
+            caches: core_caches(),
         };
         Ok(Self { target, version })
     }
@@ -65,6 +67,7 @@ impl Llvmlite {
             triple,
             cpu,
             features,
+            ..
         } = &self.target;
         [triple, cpu, features, &self.version]
             .map(String::as_str)
@@ -78,6 +81,7 @@ impl Llvmlite {
             triple,
             cpu,
             features,
+            caches: core_caches(),
         };
         Some(Self { target, version })
     }
@@ -132,6 +136,7 @@ impl Jit for Llvmlite {
             triple,
             cpu,
             features,
+            ..
         } = accelerator;
         Python::attach(|py| {
             let arguments = (text, triple, cpu, features);

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use fieldstone_device::{Accelerator, Kind, Module, Properties, Resources};
+use fieldstone_device::{Accelerator, CoreCaches, Kind, Module, Properties, Resources};
 use fieldstone_stencil::program::Program;
 
 use super::candidates::Need;
@@ -75,6 +75,7 @@ pub fn nvidia((major, minor): (u32, u32)) -> Target {
         triple: "nvptx64-nvidia-cuda".to_owned(),
         cpu: format!("sm_{major}{minor}"),
         features: String::new(),
+        caches: CoreCaches::default(),
     }
 }
 

@@ -51,6 +51,7 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fmt::Write;
 
+use fieldstone_device::CoreCaches;
 use fieldstone_stencil::ir::{DataDimension, Stencil};
 use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::{Nest, Placement, RowNest, Schedule};
@@ -72,6 +73,8 @@ pub struct Target {
     pub cpu: String,
     /// LLVM's list of features, such as `+avx2,-avx512f`.
     pub features: String,
+    /// The caches of a core, which say how much scratch memory a tile may have.
+    pub caches: CoreCaches,
 }
 
 impl Target {
@@ -299,16 +302,8 @@ pub fn emit(
     };
     for (index, nest) in schedule.nests.iter().enumerate() {
         let stencil = &program.stencil;
-        let rows = |nest: &RowNest| {
-            Scratch::of_rows(
-                stencil,
-                schedule,
-                index,
-                nest,
-                choices,
-                target.vector_bytes(),
-            )
-        };
+        let rows =
+            |nest: &RowNest| Scratch::of_rows(stencil, schedule, index, nest, choices, target);
         match nest {
             Nest::Rows(nest) => add(kernel::Loops::Rows(nest), rows(nest)),
             Nest::Columns(nest) => {
@@ -321,7 +316,7 @@ pub fn emit(
                     (index, nest),
                     transposed,
                     choices,
-                    target.vector_bytes(),
+                    target,
                 );
                 add(kernel::Loops::Columns(nest), scratch);
             }

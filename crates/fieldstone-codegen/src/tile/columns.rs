@@ -2,27 +2,23 @@
 
 use std::collections::HashSet;
 
-use fieldstone_stencil::ir::{Stencil, Target, TempId};
+use fieldstone_stencil::ir::{self, Stencil, TempId};
 use fieldstone_stencil::schedule::{ColumnNest, Placement, Schedule};
 use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Axis, DType};
 
 use super::{Block, LINE, Place, Scratch, temporaries, whole_lines};
 use crate::choices::Choices;
+use crate::llvm::Target;
 use crate::transposed::Transposed;
 
 /// Columns of a block whose size was chosen, at most.
 const MOST_COLUMNS: usize = 4096;
 
-/// Scratch of a block of columns should stay within a quarter of a second-level cache of 1 MiB.
-const COLUMN_BUDGET: usize = 256 * 1024;
-
-/// Levels for which it does, and for which it stays within a half.
+/// Levels for which scratch of a block of columns should stay within a quarter of a second-level cache, and for which it stays
+/// within a half, which leaves room for fields.
 const TYPICAL_LEVELS: usize = 96;
 const DEEP_LEVELS: usize = 200;
-
-/// Half of a second-level cache of 1 MiB, which leaves room for fields.
-const SHARE: usize = 512 * 1024;
 
 /// Columns of a block: as many as fit.
 const COLUMNS: &[usize] = &[256, 128, LINE, 32];
@@ -37,9 +33,8 @@ const NARROW: &[usize] = &[4, 2, 1];
 /// The same where their number was chosen, at most.
 const MOST_NARROW: usize = 4;
 
-/// Scratch of so many levels of them should stay within a first-level cache of 48 KiB.
+/// Scratch of so many levels of them should stay within a first-level cache, and leave an eighth of it.
 const NARROW_LEVELS: usize = 64;
-const NARROW_BUDGET: usize = 42 * 1024;
 
 /// Rows that lie a multiple of this many bytes apart compete for the same lines of a first-level cache.
 const ALIAS: usize = 2048;
@@ -52,7 +47,7 @@ impl Scratch {
         (index, nest): (usize, &ColumnNest),
         transposed: Vec<Transposed>,
         choices: &Choices,
-        vector_bytes: usize,
+        target: &Target,
     ) -> Scratch {
         let chosen = choices.tile(nest.vector).map(whole_lines);
         let columns =
@@ -69,13 +64,13 @@ impl Scratch {
         }
         let wide = match chosen {
             Some(vector) => vector.min(MOST_COLUMNS),
-            None => wide_columns(&columns, &transposed),
+            None => wide_columns(&columns, &transposed, target.caches.second),
         };
-        let square = square(&transposed, vector_bytes);
+        let square = square(&transposed, target.vector_bytes());
         let narrow = match choices.tile(nest.vector) {
             Some(columns) => columns.next_multiple_of(square),
             None if is_slim(stencil, schedule, nest, &transposed) => {
-                square * narrow_vectors(&columns, &transposed, nest, square)
+                square * narrow_vectors(&columns, &transposed, nest, (square, target.caches.first))
             }
             None => MOST_COLUMNS,
         };
@@ -142,7 +137,7 @@ impl Scratch {
 type Column = (TempId, DType, Option<usize>);
 
 /// Columns of a block of which each level is visited row by row.
-fn wide_columns(columns: &[Column], transposed: &[Transposed]) -> usize {
+fn wide_columns(columns: &[Column], transposed: &[Transposed], cache: usize) -> usize {
     let column = |levels: usize| {
         let whole = columns
             .iter()
@@ -151,8 +146,8 @@ fn wide_columns(columns: &[Column], transposed: &[Transposed]) -> usize {
         whole.sum::<usize>() + arrays.sum::<usize>()
     };
     let fits = |vector: &usize| {
-        let usually = *vector <= LINE || vector * column(TYPICAL_LEVELS) <= COLUMN_BUDGET;
-        usually && vector * column(DEEP_LEVELS) <= SHARE
+        let usually = *vector <= LINE || vector * column(TYPICAL_LEVELS) <= cache / 4;
+        usually && vector * column(DEEP_LEVELS) <= cache / 2
     };
     let found = COLUMNS.iter().copied().find(fits);
     found.unwrap_or(FEWEST_COLUMNS)
@@ -163,7 +158,7 @@ fn narrow_vectors(
     columns: &[Column],
     transposed: &[Transposed],
     nest: &ColumnNest,
-    square: usize,
+    (square, cache): (usize, usize),
 ) -> usize {
     let kept = columns
         .iter()
@@ -172,7 +167,7 @@ fn narrow_vectors(
         .iter()
         .map(|array| array.dtype.size() * array.window(nest, square).unwrap_or(NARROW_LEVELS));
     let column = kept.sum::<usize>() + moved.sum::<usize>();
-    let fits = |vectors: &usize| vectors * square * column <= NARROW_BUDGET;
+    let fits = |vectors: &usize| vectors * square * column <= cache / 8 * 7;
     NARROW.iter().copied().find(fits).unwrap_or(1)
 }
 
@@ -190,7 +185,7 @@ fn is_slim(
     nest: &ColumnNest,
     transposed: &[Transposed],
 ) -> bool {
-    let turned: HashSet<Target> = transposed.iter().map(|array| array.target).collect();
+    let turned: HashSet<ir::Target> = transposed.iter().map(|array| array.target).collect();
     let mut others = HashSet::new();
     for accesses in (nest.stages())
         .flat_map(|stage| &stage.statements)

@@ -7,10 +7,7 @@ use fieldstone_stencil::schedule::RowNest;
 use super::rings::{MOST_RINGS, Ring, rings_of};
 use super::{LINE, Scratch};
 use crate::choices::Choices;
-use crate::llvm::widest;
-
-/// Scratch of a tile of rows whose points are vectors should stay within half of a second-level cache of 1 MiB.
-const PANEL_BUDGET: usize = 512 * 1024;
+use crate::llvm::{Target, widest};
 
 /// Points of such rows: as many as fit. Rows of more points have to be read again from the second-level cache when the next one is
 /// computed.
@@ -38,11 +35,11 @@ impl Scratch {
         rings: &[Ring],
         nest: &RowNest,
         choices: &Choices,
-        vector_bytes: usize,
+        target: &Target,
     ) -> Scratch {
         let widest = nest.stages.iter().map(|stage| widest(stencil, stage)).max();
         let widest = widest.unwrap_or(1);
-        let lanes = (vector_bytes / widest).clamp(1, MOST_LANES);
+        let lanes = (target.vector_bytes() / widest).clamp(1, MOST_LANES);
         let line = lanes.max(LINE / widest);
         let chosen = choices.tile(Axis::K);
         let chosen = chosen.map(|levels| levels.min(PANEL_LEVELS).next_multiple_of(lanes));
@@ -50,7 +47,9 @@ impl Scratch {
             let blocks = levels.div_ceil(lanes);
             rings_of(rings, nest, vector, blocks, lanes)
         };
-        let fits = |vector: usize, levels: usize| plan(vector, levels).bytes <= PANEL_BUDGET;
+        // Fields need the other half.
+        let budget = target.caches.second / 2;
+        let fits = |vector: usize, levels: usize| plan(vector, levels).bytes <= budget;
         let least = chosen.unwrap_or(line);
         let most = (MOST_RINGS / plan(1, least).bytes.max(1)).max(1);
         let vector = (choices.tile(nest.roles.vector)).map(|points| points.min(most));

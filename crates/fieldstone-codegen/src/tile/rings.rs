@@ -7,17 +7,18 @@ use fieldstone_stencil::{Axis, DType, Extent};
 
 use super::{LINE, Place, Scratch, temporaries, whole_lines};
 use crate::choices::Choices;
+use crate::llvm::Target;
 
 /// Vectors at each end of a row of scratch that a loop may touch beside the points of a tile: that of which one point is
 /// needed, those that stages are ahead, and those on either side that are read.
 const ROOM: usize = 3 + schedule::MOST_AHEAD;
 
-/// Scratch of a tile of rows should stay within half of a second-level cache of 256 KiB. Shorter rows would fit the first-level cache
-/// but for which more points at their ends are computed twice.
-const RING_BUDGET: usize = 128 * 1024;
+/// The part of a second-level cache that scratch of a tile of rows should stay within. Shorter rows would fit the first-level cache,
+/// but for these more points at their ends are computed twice.
+const RING_SHARE: usize = 8;
 
-/// Scratch of a tile of blocks of rows, whose rows are short, should stay within a third of a second-level cache of 1 MiB.
-const BLOCK_BUDGET: usize = 336 * 1024;
+/// The same for a tile of blocks of rows, whose rows are short.
+const BLOCK_SHARE: usize = 3;
 
 /// Rows along the block axis where stages reach along it: as many as fit.
 const BLOCK_ROWS: &[usize] = &[32, 16, 8];
@@ -33,11 +34,11 @@ impl Scratch {
         index: usize,
         nest: &RowNest,
         choices: &Choices,
-        vector_bytes: usize,
+        target: &Target,
     ) -> Scratch {
         if nest.roles.are_panels() {
             let rings = rings_in(stencil, schedule, index);
-            return Scratch::of_panels(stencil, &rings, nest, choices, vector_bytes);
+            return Scratch::of_panels(stencil, &rings, nest, choices, target);
         }
         let chosen = Scratch {
             reads_blocks: reach_along(nest, nest.roles.block) > 0,
@@ -54,10 +55,11 @@ impl Scratch {
             let along = |(_, _, _, extent): &Ring| extent.along(axis);
             rings.iter().any(|ring| along(ring) != (0, 0))
         };
-        let (blocks, budget) = match reaches(nest.roles.block) {
-            true => (BLOCK_ROWS, BLOCK_BUDGET),
-            false => ([1].as_slice(), RING_BUDGET),
+        let (blocks, share) = match reaches(nest.roles.block) {
+            true => (BLOCK_ROWS, BLOCK_SHARE),
+            false => ([1].as_slice(), RING_SHARE),
         };
+        let budget = target.caches.second / share;
         let rings_of = |vector, block| rings_of(&rings, nest, vector, block, 1);
         let small = |rows: &usize| rings_of(2 * LINE, *rows).bytes <= budget;
         let usual = || {

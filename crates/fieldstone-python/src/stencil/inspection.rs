@@ -5,6 +5,7 @@ use fieldstone_codegen::gpu::plan::Plan;
 use fieldstone_codegen::gpu::{Draft, Room};
 use fieldstone_codegen::llvm::{Layout, Target};
 use fieldstone_codegen::stack::deep;
+use fieldstone_device::CoreCaches;
 use fieldstone_stencil::Program;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -98,6 +99,7 @@ impl Stencil {
             triple,
             cpu,
             features,
+            caches: CoreCaches::default(),
         };
         let compiled = py.detach(|| {
             let plan = match &self.executor {
