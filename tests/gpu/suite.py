@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.gpu.assembler import PROCESSORS, TRIPLE, assembler
+from tests.gpu.assembler import PROCESSORS, TRIPLE, assembler, loose_arithmetic
 
 # As many texts at once: the assembler takes longer to start than for one.
 BATCH = 24
@@ -97,6 +97,8 @@ class Suite:
 
     def _compile(self, stencil: Any, test: str) -> None:
         for text in self._of(stencil, test):
+            if not stencil.options["backend_opts"].get("fast_math"):
+                self.failures += [f"{text.title}: {what}: {line}" for what, line in loose_arithmetic(text.ptx).items()]
             self.texts[text.processor] += 1
             self._waiting[text.processor].append(text)
             if len(self._waiting[text.processor]) == BATCH:

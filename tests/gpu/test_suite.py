@@ -54,6 +54,23 @@ class TestWhatIsWrong:
         (failure,) = own.finish()
         assert failure.startswith("stencil 'square' for sm_70, made in tests/here.py::test_there: ")
 
+    def test_is_arithmetic_that_nobody_allowed(self, stencil: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        own = Suite()
+        own.begin(wanted=True)
+        own._made = [stencil]
+        right = type(stencil)._compiled_for
+
+        def loose(self: Any, triple: str, cpu: str, layout: Any) -> bytes:
+            ptx: bytes = right(self, triple, cpu, layout)
+            return ptx.replace(b"mul.rn.f64", b"mul.f64") if cpu == "sm_70" else ptx
+
+        monkeypatch.setattr(type(stencil), "_compiled_for", loose)
+        own.compile("tests/here.py::test_there")
+        (failure,) = own.finish()
+        assert failure.startswith(
+            "stencil 'square' for sm_70, made in tests/here.py::test_there: a sum, difference or "
+        )
+
     def test_is_what_does_not_compile(self, stencil: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         own = Suite()
         own.begin(wanted=True)
