@@ -32,7 +32,10 @@ def main() -> None:
     print(", ".join(f"{key} {value}" for key, value in described.items()), end="\n\n")
     results = []
     measure, file = MEASURES[arguments.what]
-    output = arguments.output or RESULTS / file
+    RESULTS.mkdir(exist_ok=True)
+    output = arguments.output or RESULTS
+    if output.is_dir():
+        output /= file
     output.parent.mkdir(parents=True, exist_ok=True)
     for text, found in measure(arguments):
         print(text, end="\n\n", flush=True)
@@ -81,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="PATH",
         help="interpreter that has GT4Py, for stencils and compile (default: this one for compile, if it has)",
     )
-    parser.add_argument("--output", type=Path, help="where the figures go (default benches/results/)")
+    parser.add_argument("--output", type=Path, help="file or folder the figures go to (default benches/results/)")
     stencils = parser.add_argument_group(
         "stencils", "lists with commas, such as hdiff,vadv; without any, what says most"
     )

@@ -1,4 +1,4 @@
-"""Stencils on a GPU: their share of the device's copy bandwidth, beside CUDA C and CuPy where CuPy is installed."""
+"""Stencils on a GPU: their share of the device's copy bandwidth, beside CUDA C, CuPy and Numba where they are there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import fieldstone
 from benches.arguments import Arguments
 from benches.case import HALO, Case
 from benches.cases import CASES
-from benches.contenders import cuda
+from benches.contenders import cuda, numba_cuda
 from benches.contenders.fieldstone import stencils
 from benches.table import Table, duration
 from fieldstone import storage
@@ -26,7 +26,7 @@ DTYPES = ("float64", "float32")
 NAMES = ("copy", "lap7", "hdiff", "vadv")
 
 # CuPy: expressions of whole arrays.
-CONTENDERS = ("fieldstone", "CUDA C", "CuPy")
+CONTENDERS = ("fieldstone", "CUDA C", "CuPy", "Numba")
 RATIOS = tuple(f"{name} / fieldstone" for name in CONTENDERS[1:])
 
 # A call, and the fields that it works with.
@@ -100,6 +100,8 @@ def contenders(where: Device, arguments: Arguments) -> dict[str, Contender]:
         arrays = [cupy.asarray(array) for array in arguments.kji()]
         by_name = {argument.name: array.transpose() for argument, array in zip(case.arguments, arrays, strict=True)}
         found["CuPy"] = functools.partial(case.numpy, *arrays, *case.scalars.values()), by_name
+    if where.kind == "cuda" and numba_cuda.is_present():
+        found["Numba"] = numba_cuda.with_numba(case, fields, size, dtype), fields
     return found
 
 
