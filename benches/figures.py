@@ -120,11 +120,14 @@ def _roofline(comparisons: list[dict[str, Any]], title: str, path: Path) -> None
         axes.scatter(
             *zip(*points, strict=True), 60, facecolors=faces, edgecolors=colour, marker=mark, label=name, zorder=3
         )
-    for one, x, each in zip(comparisons, intensities, rates, strict=True):
-        axes.vlines(x, min(each.values()), max(each.values()), color="#bbbbbb", linewidth=1, zorder=1)
-        lowest = (x, min(each.values()))
+    feet = [(x, min(each.values())) for x, each in zip(intensities, rates, strict=True)]
+    for one, (x, low), each in zip(comparisons, feet, rates, strict=True):
+        axes.vlines(x, low, max(each.values()), color="#bbbbbb", linewidth=1, zorder=1)
+        # Another name close by on the right has the room there.
+        close = any(1 < other / x < 1.25 and 0.8 < foot / low < 1.25 for other, foot in feet)
+        place = {"xytext": (-6, -1), "ha": "right"} if close else {"xytext": (6, -1)}
         name = one["setting"]["case"]
-        axes.annotate(name, lowest, xytext=(6, -1), textcoords="offset points", va="center", fontsize=8.5, zorder=4)
+        axes.annotate(name, (x, low), textcoords="offset points", va="center", fontsize=8.5, zorder=4, **place)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(left, line[-1])
@@ -143,7 +146,9 @@ def _roofline(comparisons: list[dict[str, Any]], title: str, path: Path) -> None
             ha="right",
             fontsize=9,
         )
-    _beside_slope(figure, axes, (left, left * bandwidth / 1e9), f"copy bandwidth, {bandwidth / 1e9:.0f} GB/s")
+    # Points are at its lower end.
+    begin = (peak / bandwidth if peak else right) / 4
+    _beside_slope(figure, axes, (begin, begin * bandwidth / 1e9), f"copy bandwidth, {bandwidth / 1e9:.0f} GB/s")
     figure.savefig(path, dpi=150)
     plt.close(figure)
 
