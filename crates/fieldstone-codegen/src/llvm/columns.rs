@@ -16,7 +16,7 @@ use crate::transposed::{Moment, Transposed};
 
 use super::builder::Builder;
 use super::entry::{Context, Entry};
-use super::memory::prefetch;
+use super::memory::{Fetch, prefetch};
 use super::place::{self, Row, Spacing};
 use super::preheader::{Preheader, across};
 use super::range::{clip_area, clip_levels, in_area, tile_range};
@@ -343,7 +343,7 @@ impl ColumnBlock<'_> {
             Order::Forward | Order::Parallel => bytes,
         };
         let address = b.offset(&address, &bytes);
-        prefetch(b, &address, false);
+        prefetch(b, &address, Fetch::Read);
     }
 
     /// The columns that a stage is computed for.

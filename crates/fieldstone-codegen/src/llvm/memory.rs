@@ -85,15 +85,32 @@ pub(super) fn fetch(
 ) {
     let bytes = b.mul(&entry.arrays[&target].strides[axis.index()], &entry.ahead);
     let address = b.offset(address, bytes);
-    prefetch(b, &address, write);
+    let purpose = if write { Fetch::Write } else { Fetch::Read };
+    prefetch(b, &address, purpose);
 }
 
-/// Fetches a line into the caches, to be read or to be written.
-pub(super) fn prefetch(b: &mut Builder, address: &str, write: bool) {
+/// What a line is fetched for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fetch {
+    /// To be read soon.
+    Read,
+    /// To be written soon.
+    Write,
+    /// To be read or written after so much else that a first-level cache would not keep it, but push out for it what is in use.
+    Later,
+}
+
+/// Fetches a line into the caches.
+pub(super) fn prefetch(b: &mut Builder, address: &str, purpose: Fetch) {
+    let (write, locality) = match purpose {
+        Fetch::Read => ("0", "3"),
+        Fetch::Write => ("1", "3"),
+        Fetch::Later => ("0", "2"),
+    };
     let arguments = [
         ("ptr", address),
-        ("i32", if write { "1" } else { "0" }),
-        ("i32", "3"),
+        ("i32", write),
+        ("i32", locality),
         ("i32", "1"),
     ];
     b.call_void("llvm.prefetch.p0", &arguments);

@@ -4,7 +4,7 @@
 //! shuffles are cheapest, are transposed in themselves first and then among each other.
 
 use super::builder::Builder;
-use super::memory::{prefetch, splat};
+use super::memory::{Fetch, prefetch, splat};
 use super::types::Lanes;
 
 /// Bytes within which elements are moved about most cheaply.
@@ -147,7 +147,7 @@ impl Squares {
         if rest.is_none() {
             for column in &columns {
                 let address = b.offset(column, "%following");
-                prefetch(b, &address, false);
+                prefetch(b, &address, Fetch::Read);
             }
         }
         // Columns and levels that are not there are neither read from the array nor written to it. In scratch there is room for

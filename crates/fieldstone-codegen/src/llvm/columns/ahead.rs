@@ -1,4 +1,5 @@
-//! What the next block of columns needs, fetched into the caches before its turn comes.
+//! What the next block of columns needs, fetched into the second-level cache before its turn comes. From there it is fetched into
+//! the first one when the group of levels before it is transposed.
 
 use fieldstone_stencil::schedule::{ColumnNest, Stage, Sweep};
 use fieldstone_stencil::visit::Accesses;
@@ -8,7 +9,7 @@ use fieldstone_stencil::carried::cover;
 use crate::transposed::Transposed;
 
 use super::super::builder::Builder;
-use super::super::memory::prefetch;
+use super::super::memory::{Fetch, prefetch};
 use super::ColumnBlock;
 
 /// The columns of an array that a block transposes.
@@ -18,7 +19,6 @@ pub(super) struct Columns {
     /// Bytes from one column to the next.
     stride: String,
     size: usize,
-    written: bool,
 }
 
 impl ColumnBlock<'_> {
@@ -38,7 +38,6 @@ impl ColumnBlock<'_> {
             first: self.first_of(b, array, &self.columns.0),
             stride: self.entry.arrays[&array.target].strides[self.nest.vector.index()].clone(),
             size: array.dtype.size(),
-            written: array.store.is_some(),
         });
         columns.collect()
     }
@@ -60,7 +59,7 @@ impl ColumnBlock<'_> {
                 if number > 0 {
                     address = b.offset(&address, &array.stride);
                 }
-                prefetch(b, &address, array.written);
+                prefetch(b, &address, Fetch::Later);
             }
         }
     }
