@@ -105,7 +105,7 @@ unsafe fn follow(nest: &Nest, source: &View, target: &View, threads: usize, past
     unsafe {
         match planes {
             _ if contiguous => rows::copy(nest, from, to, threads, past_caches),
-            Some(planes) if past_caches => planes.copy_past(from, to, threads),
+            Some(planes) if past_caches && planes.is_dense() => planes.copy_past(from, to, threads),
             Some(planes) => planes.copy(from, to, threads),
             None => elements::copy(nest, from, to, threads),
         }

@@ -53,7 +53,7 @@ pub(crate) unsafe fn copy(nest: &Nest, source: Source, target: Target, threads: 
                 if turned {
                     BETWEEN.with_borrow_mut(|between| between.turn(itemsize, a, b, from, to));
                 } else {
-                    simd::strided()(from, to, b, a, itemsize);
+                    simd::strided(from, to, b, a, itemsize);
                 }
             }
         });
@@ -112,7 +112,7 @@ impl Between {
             let line = |axis: Loop, target| Loop { target, ..axis };
             // SAFETY: the memory has room for the tile; the rest is as the caller says.
             unsafe {
-                simd::strided()(source, room, line(a, from_step), line(b, unit), itemsize);
+                simd::strided(source, room, line(a, from_step), line(b, unit), itemsize);
             }
         }
         let (mut to, mut to_step) = (target, b.target);
@@ -133,7 +133,7 @@ impl Between {
         if spread {
             let line = |axis: Loop, source| Loop { source, ..axis };
             // SAFETY: as above.
-            unsafe { simd::strided()(to, target, line(b, to_step), line(a, unit), itemsize) };
+            unsafe { simd::strided(to, target, line(b, to_step), line(a, unit), itemsize) };
         }
     }
 }

@@ -37,6 +37,7 @@ impl Transposition {
     /// # Safety
     /// As for [`copy`](Self::copy).
     pub unsafe fn copy_past(&self, source: Source, target: Target, threads: usize) {
+        let (source, target) = self.from(source, target);
         let mut outer = self.outer.clone();
         // In the order of the source.
         outer.sort_by_key(|axis| Reverse(axis.source.unsigned_abs()));

@@ -22,6 +22,9 @@ const LONGEST: usize = 4096;
 /// Rows of the source that are shorter than this go on with another axis, if the target's are longer.
 const SHORT: usize = 512;
 
+/// Elements along `b` that are farther apart than this many times their size share too few lines of the source.
+const FARTHEST: usize = 3;
+
 /// A nest of loops as planes to transpose.
 pub(crate) struct Transposition {
     /// What is contiguous in the target, the outermost loop first.
@@ -32,6 +35,10 @@ pub(crate) struct Transposition {
     pub outer: PerAxis<Loop>,
     pub itemsize: usize,
     pub kernel: Kernel,
+    /// How many elements of the source are passed from one along `b` to the next: more than one where others lie between.
+    step: usize,
+    /// How far the plane's first elements are from those of the nest: runs along `b` go upwards in the source.
+    first: (isize, isize),
 }
 
 impl Transposition {
@@ -40,15 +47,16 @@ impl Transposition {
         let unit = nest.itemsize as isize;
         let kernel = simd::transposition(nest.itemsize);
         let mut outer = nest.loops.clone();
-        let first = outer.pop().filter(|axis| axis.target == unit)?;
-        let second = outer.iter().position(|axis| axis.source == unit)?;
-        let second = outer.remove(second);
+        let along_a = outer.pop().filter(|axis| axis.target == unit)?;
+        let (along_b, step, first) = along_source(&mut outer, along_a, &kernel, nest.itemsize)?;
         let mut found = Self {
-            a: [first].into_iter().collect(),
-            b: [second].into_iter().collect(),
+            a: [along_a].into_iter().collect(),
+            b: [along_b].into_iter().collect(),
             outer,
             itemsize: nest.itemsize,
             kernel,
+            step,
+            first,
         };
         while found.extend() {}
         found.a.reverse();
@@ -59,7 +67,7 @@ impl Transposition {
     /// Takes a loop that goes on where the plane ends, if there is one.
     fn extend(&mut self) -> bool {
         let bytes = |run: &[Loop]| self.itemsize * turns(run);
-        let (long_a, long_b) = (bytes(&self.a), bytes(&self.b));
+        let (long_a, long_b) = (bytes(&self.a), bytes(&self.b) * self.step);
         let place = |on: &dyn Fn(&Loop) -> bool| self.outer.iter().position(on);
         let next_a = place(&|axis| axis.target == long_a as isize);
         let next_b = place(&|axis| axis.source == long_b as isize);
@@ -73,11 +81,25 @@ impl Transposition {
         true
     }
 
+    /// Whether elements follow each other along `b`; else they are moved through the caches only.
+    pub fn is_dense(&self) -> bool {
+        self.step == 1
+    }
+
+    /// Where the plane begins.
+    pub fn from(&self, source: Source, target: Target) -> (Source, Target) {
+        (
+            Source(source.at(self.first.0)),
+            Target(target.at(self.first.1)),
+        )
+    }
+
     /// Copies all elements, through the caches.
     ///
     /// # Safety
     /// The nest's elements must be readable from `source` on and writable from `target` on, by nobody else meanwhile, and be apart.
     pub unsafe fn copy(&self, source: Source, target: Target, threads: usize) {
+        let (source, target) = self.from(source, target);
         let lanes = self.kernel.lanes;
         let (size_a, size_b) = (turns(&self.a), turns(&self.b));
         // Where one side is short, a tile has more of the other.
@@ -114,6 +136,10 @@ impl Transposition {
         fetch: &mut Fetch<'_>,
         stream: bool,
     ) {
+        if let Some(sparse) = self.kernel.sparse.filter(|_| !self.is_dense()) {
+            // SAFETY: as the caller says.
+            return unsafe { sparse(source, target, plane, fetch) };
+        }
         let past = self.kernel.stream.filter(|_| stream);
         let kernel = past.unwrap_or(self.kernel.run);
         let covered = mesh.cover(plane);
@@ -164,7 +190,8 @@ impl Transposition {
                 tiles.each(begin, end, |a, b, from, to| {
                     let (first_a, first_b) = (a.start as isize, b.start as isize);
                     tables.show(self, a, b);
-                    body(tables, from + first_b * unit, to + first_a * unit);
+                    let step = self.step as isize;
+                    body(tables, from + first_b * unit * step, to + first_a * unit);
                 });
             });
         });
@@ -198,8 +225,51 @@ impl Tables {
         }
         if self.tile.1 != b {
             offsets(&plane.b, &b, |_, target| target, &mut self.b);
+            spread(&mut self.b, plane.step);
         }
         self.tile = (a, b);
+    }
+}
+
+/// Takes the loop out that goes through the source with the smallest steps, if it is of use there, and turns it upwards. With it: of how
+/// many elements its steps are, and where it begins in source and target.
+fn along_source(
+    outer: &mut PerAxis<Loop>,
+    along_a: Loop,
+    kernel: &Kernel,
+    itemsize: usize,
+) -> Option<(Loop, usize, (isize, isize))> {
+    let distance = |axis: &Loop| axis.source.unsigned_abs();
+    let moving = (0..outer.len()).filter(|&n| outer[n].source != 0);
+    let nearest = moving.min_by_key(|&n| distance(&outer[n]))?;
+    let (apart, step) = (
+        distance(&outer[nearest]),
+        distance(&outer[nearest]) / itemsize,
+    );
+    let sparse = kernel.sparse.is_some() && apart < distance(&along_a);
+    let farthest = if sparse { FARTHEST } else { 1 };
+    if !apart.is_multiple_of(itemsize) || !(1..=farthest).contains(&step) {
+        return None;
+    }
+    let mut axis = outer.remove(nearest);
+    let mut first = (0, 0);
+    if axis.source < 0 {
+        let last = axis.size as isize - 1;
+        first = (axis.source * last, axis.target * last);
+        (axis.source, axis.target) = (-axis.source, -axis.target);
+    }
+    Some((axis, step, first))
+}
+
+/// Puts what is not wanted between columns.
+fn spread(columns: &mut Vec<isize>, step: usize) {
+    if step > 1 {
+        let wanted = columns.len();
+        let last = wanted.saturating_sub(1);
+        columns.resize(last * step + wanted.min(1), simd::NOWHERE);
+        for n in (1..wanted).rev() {
+            columns[n * step] = std::mem::replace(&mut columns[n], simd::NOWHERE);
+        }
     }
 }
 

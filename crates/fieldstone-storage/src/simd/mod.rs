@@ -3,10 +3,11 @@
 //! The best instructions are chosen at run time; where there are none, plain code does the same.
 
 pub(crate) mod mesh;
+mod strides;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-use crate::loops::Loop;
+pub(crate) use strides::{MoveStrided, plain_strided, strided};
 
 /// A line of a cache.
 pub(crate) const LINE: usize = 64;
@@ -144,6 +145,9 @@ pub(crate) struct Plane<'a> {
     pub itemsize: usize,
 }
 
+/// In place of where a column begins: it is not wanted.
+pub(crate) const NOWHERE: isize = isize::MIN;
+
 /// Transposes a plane of any size from a source to a target, and fetches other lines meanwhile. Sources must be readable, targets
 /// writable, and both apart.
 pub(crate) type Transpose = unsafe fn(*const u8, *mut u8, Plane<'_>, &mut Fetch<'_>);
@@ -157,7 +161,9 @@ pub(crate) struct Kernel {
     pub run: Transpose,
     /// Past the caches, where the processor can; the target and its columns must begin at cache lines, and [`fence`] must follow.
     pub stream: Option<Transpose>,
-    /// The same for planes of few long rows.
+    /// Through the caches, without columns that are [`NOWHERE`]; of the source only what is wanted is read.
+    pub sparse: Option<Transpose>,
+    /// For planes of few long rows.
     pub weave: Option<mesh::Weave>,
 }
 
@@ -245,6 +251,7 @@ pub(crate) fn transposition(itemsize: usize) -> Kernel {
         lanes: LINE >> itemsize.trailing_zeros().min(LINE.trailing_zeros()),
         run: one_by_one,
         stream: None,
+        sparse: None,
         weave: None,
     })
 }
@@ -287,84 +294,6 @@ unsafe fn plain_gathered(source: *const u8, target: *mut u8, places: &[isize], b
                 .copy_from_nonoverlapping(from, bytes)
         };
     }
-}
-
-/// Copies elements of so many bytes at the distances of two loops, the outer one first. Sources must be readable, targets writable,
-/// and both apart.
-pub(crate) type MoveStrided = unsafe fn(*const u8, *mut u8, Loop, Loop, usize);
-
-/// Copies elements that do not follow each other, or follow each other backwards.
-pub(crate) fn strided() -> MoveStrided {
-    #[cfg(target_arch = "x86_64")]
-    return x86::strided();
-    #[cfg(not(target_arch = "x86_64"))]
-    return plain_strided;
-}
-
-/// Copies elements one by one.
-///
-/// # Safety
-/// As for every [`MoveStrided`].
-pub(crate) unsafe fn plain_strided(
-    source: *const u8,
-    target: *mut u8,
-    outer: Loop,
-    inner: Loop,
-    itemsize: usize,
-) {
-    // SAFETY: as the caller says.
-    unsafe {
-        match itemsize {
-            1 => one_by_one_strided::<u8>(source, target, outer, inner),
-            2 => one_by_one_strided::<[u8; 2]>(source, target, outer, inner),
-            4 => one_by_one_strided::<[u8; 4]>(source, target, outer, inner),
-            8 => one_by_one_strided::<[u8; 8]>(source, target, outer, inner),
-            16 => one_by_one_strided::<[u8; 16]>(source, target, outer, inner),
-            bytes => {
-                let rows = Rows {
-                    count: inner.size,
-                    bytes,
-                    source: inner.source,
-                    target: inner.target,
-                };
-                each(outer, source, target, |from, to| {
-                    short_rows()(from, to, rows)
-                });
-            }
-        }
-    }
-}
-
-/// # Safety
-/// As for every [`MoveStrided`], and `T` has the size of an element and no alignment.
-unsafe fn one_by_one_strided<T: Copy>(
-    source: *const u8,
-    target: *mut u8,
-    outer: Loop,
-    inner: Loop,
-) {
-    each(outer, source, target, |from, to| {
-        each(inner, from, to, |from, to| {
-            // SAFETY: both are elements.
-            unsafe { to.cast::<T>().write(from.cast::<T>().read()) };
-        });
-    });
-}
-
-#[inline(always)]
-fn each(axis: Loop, source: *const u8, target: *mut u8, body: impl Fn(*const u8, *mut u8)) {
-    for n in 0..axis.size as isize {
-        body(
-            source.wrapping_offset(n * axis.source),
-            target.wrapping_offset(n * axis.target),
-        );
-    }
-}
-
-/// All ways to copy elements at distances on this processor.
-#[cfg(test)]
-pub(crate) fn all_strided() -> Vec<MoveStrided> {
-    vec![plain_strided, strided()]
 }
 
 /// All ways to copy rows past the cache on this processor.
@@ -428,36 +357,6 @@ mod tests {
             }
             for fill_rows in all_filled_rows() {
                 prop_assert_eq!(&filled(fill_rows), &expected);
-            }
-        }
-
-        #[test]
-        fn elements_at_distances_are_moved_alone(
-            count in 1usize..5, size in 1usize..150, itemsize in 1usize..80, gaps in (0usize..70, 0usize..70), backwards: bool,
-            repeated: bool
-        ) {
-            let (source_step, target_step) = (itemsize + gaps.0, itemsize + gaps.1);
-            let source: Vec<u8> = (0..(size + count) * source_step).map(|n| (n * 7 + n / 251) as u8).collect();
-            let (first, step) = match (repeated, backwards) {
-                (true, _) => (0, 0),
-                (_, true) => ((size - 1) * source_step, -(source_step as isize)),
-                _ => (0, source_step as isize),
-            };
-            let outer = Loop { size: count, source: source_step as isize, target: (size * target_step) as isize };
-            let inner = Loop { size, source: step, target: target_step as isize };
-            let moved = |move_strided: MoveStrided| {
-                let mut target = vec![255u8; count * size * target_step];
-                // SAFETY: source and target have room for the elements.
-                unsafe { move_strided(source[first..].as_ptr(), target.as_mut_ptr(), outer, inner, itemsize) };
-                target
-            };
-            let mut expected = vec![255u8; count * size * target_step];
-            for (n, element) in expected.chunks_mut(target_step).enumerate() {
-                let from = first as isize + (n / size) as isize * outer.source + (n % size) as isize * step;
-                element[..itemsize].copy_from_slice(&source[from as usize..][..itemsize]);
-            }
-            for move_strided in all_strided() {
-                prop_assert!(moved(move_strided) == expected);
             }
         }
 

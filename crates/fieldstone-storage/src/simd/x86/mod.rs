@@ -2,9 +2,12 @@
 
 mod fills;
 mod mesh;
+mod packed;
 mod rows;
 mod strides;
 mod transposition;
+
+use crate::loops::Loop;
 
 use super::{FillRows, Gather, Kernel, LINE, MoveRows, MoveStrided};
 use std::arch::x86_64::*;
@@ -87,8 +90,15 @@ pub(super) fn all_filled_rows() -> Vec<FillRows> {
         .collect()
 }
 
-pub(super) fn strided() -> MoveStrided {
-    strides::strided(level())
+pub(super) fn strided(inner: Loop, itemsize: usize) -> MoveStrided {
+    strides::strided(level(), inner, itemsize)
+}
+
+#[cfg(test)]
+pub(super) fn all_strided(inner: Loop, itemsize: usize) -> Vec<MoveStrided> {
+    levels()
+        .map(|level| strides::strided(level, inner, itemsize))
+        .collect()
 }
 
 pub(super) fn transposition(itemsize: usize) -> Option<Kernel> {

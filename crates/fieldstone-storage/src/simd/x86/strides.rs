@@ -1,12 +1,16 @@
 //! Elements at regular distances: those that lie within a line of each other are moved by one permutation of its bytes.
 
+use super::packed::packed;
 use super::{LINE, Level};
 use crate::loops::Loop;
 use crate::simd::{MoveStrided, plain_strided};
 use std::arch::x86_64::*;
 
-pub(super) fn strided(level: Level) -> MoveStrided {
-    if level == Level::Avx512 && is_x86_feature_detected!("avx512vbmi") {
+/// The fastest way for elements at the distances of this inner loop.
+pub(super) fn strided(level: Level, inner: Loop, itemsize: usize) -> MoveStrided {
+    if let Some(packed) = packed(level, inner, itemsize) {
+        packed
+    } else if level == Level::Avx512 && is_x86_feature_detected!("avx512vbmi") {
         permuted
     } else {
         plain_strided

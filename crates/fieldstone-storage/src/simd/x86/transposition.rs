@@ -5,7 +5,7 @@
 //! and what is left at the ends of a plane is moved with masks.
 
 use super::{LINE, Level, mesh};
-use crate::simd::{Fetch, Kernel, Plane};
+use crate::simd::{Fetch, Kernel, NOWHERE, Plane};
 use kernels::*;
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
@@ -13,27 +13,37 @@ use std::ops::Range;
 
 pub(super) fn kernel(level: Level, itemsize: usize) -> Option<Kernel> {
     macro_rules! of {
+        (lines $lanes:literal, $kernel:ident) => {
+            Some(Kernel {
+                lanes: $lanes,
+                run: $kernel::<false, false>,
+                stream: Some($kernel::<true, false>),
+                sparse: Some($kernel::<false, true>),
+                weave: mesh::weave(level, itemsize),
+            })
+        };
         ($lanes:literal, $kernel:ident) => {
             Some(Kernel {
                 lanes: $lanes,
                 run: $kernel::<false>,
                 stream: Some($kernel::<true>),
+                sparse: None,
                 weave: mesh::weave(level, itemsize),
             })
         };
     }
     match (itemsize, level) {
-        (1, Level::Avx512) => of!(64, avx512_1),
+        (1, Level::Avx512) => of!(lines 64, avx512_1),
         (1, _) => of!(16, sse2_1),
-        (2, Level::Avx512) => of!(32, avx512_2),
+        (2, Level::Avx512) => of!(lines 32, avx512_2),
         (2, _) => of!(8, sse2_2),
-        (4, Level::Avx512) => of!(16, avx512_4),
+        (4, Level::Avx512) => of!(lines 16, avx512_4),
         (4, Level::Avx2) => of!(8, avx2_4),
         (4, Level::Sse2) => of!(4, sse2_4),
-        (8, Level::Avx512) => of!(8, avx512_8),
+        (8, Level::Avx512) => of!(lines 8, avx512_8),
         (8, Level::Avx2) => of!(4, avx2_8),
         (8, Level::Sse2) => of!(2, sse2_8),
-        (16, Level::Avx512) => of!(4, avx512_16),
+        (16, Level::Avx512) => of!(lines 4, avx512_16),
         (16, Level::Avx2) => of!(2, avx2_16),
         (16, Level::Sse2) => of!(1, sse2_16),
         _ => None,
@@ -216,7 +226,7 @@ macro_rules! lines {
         /// # Safety
         /// As for every [`Transpose`](crate::simd::Transpose), and the processor must have the features.
         #[target_feature(enable = "avx512f,avx512bw")]
-        pub(super) unsafe fn $name<const STREAM: bool>(
+        pub(super) unsafe fn $name<const STREAM: bool, const SPARSE: bool>(
             source: *const u8,
             target: *mut u8,
             plane: Plane<'_>,
@@ -226,7 +236,11 @@ macro_rules! lines {
             const SQUARE: usize = LANES / 4;
             for (b, columns) in plane.b.chunks(LANES).enumerate() {
                 let from = source.wrapping_add(b * LINE);
-                let read = mask(columns.len() * $itemsize);
+                let read = if SPARSE {
+                    wanted(columns, $itemsize)
+                } else {
+                    mask(columns.len() * $itemsize)
+                };
                 for (a, rows) in plane.a.chunks(LANES).enumerate() {
                     fetch.step();
                     let to = target.wrapping_add(a * LINE);
@@ -270,7 +284,9 @@ macro_rules! lines {
                     for (fourth, first) in (0..columns.len()).step_by(SQUARE).enumerate() {
                         let square = $square(square(fourth));
                         for n in 0..SQUARE {
-                            if let Some(&column) = columns.get(first + n) {
+                            if let Some(&column) = columns.get(first + n)
+                                && !(SPARSE && column == NOWHERE)
+                            {
                                 write(square[n], column);
                             }
                         }
@@ -306,10 +322,22 @@ unsafe fn put<const STREAM: bool>(value: __m512i, to: *mut u8, mask: u64) {
     unsafe {
         if STREAM && mask == u64::MAX {
             _mm512_stream_si512(to.cast(), value);
+        } else if mask == u64::MAX {
+            _mm512_storeu_si512(to.cast(), value);
         } else {
             _mm512_mask_storeu_epi8(to.cast(), mask, value);
         }
     }
+}
+
+/// The bytes of a line whose elements are wanted.
+fn wanted(columns: &[isize], itemsize: usize) -> u64 {
+    let element = mask(itemsize);
+    let wanted = columns
+        .iter()
+        .enumerate()
+        .filter(|&(_, &column)| column != NOWHERE);
+    wanted.fold(0, |found, (n, _)| found | element << (n * itemsize))
 }
 
 /// The first so many bytes of a register.
@@ -398,7 +426,8 @@ mod tests {
         fn expected(&self, skip: usize) -> Vec<u8> {
             self.moved(skip, |_, target, _| {
                 for (a, &row) in self.rows.iter().enumerate() {
-                    for (b, &column) in self.columns.iter().enumerate() {
+                    let wanted = |&(_, &column): &(usize, &isize)| column != NOWHERE;
+                    for (b, &column) in self.columns.iter().enumerate().filter(wanted) {
                         let from = row as usize + b * self.itemsize;
                         let to = target
                             .wrapping_offset(column)
@@ -418,12 +447,12 @@ mod tests {
         #[test]
         fn every_kernel_moves_planes_of_any_size(
             a in 1usize..150, b in 1usize..150, size in 0u32..5, gap in 0usize..70, skip in 0usize..64, upwards: bool,
-            fetches: bool
+            fetches: bool, step in 0usize..12
         ) {
             let itemsize = 1 << size;
-            let case = Case::of(a, b, itemsize, gap, upwards);
             let others = [0, 4096, -64];
             for kernel in levels().filter_map(|level| kernel(level, itemsize)) {
+                let mut case = Case::of(a, b, itemsize, gap, upwards);
                 let moved = |skip, run: crate::simd::Transpose| {
                     case.moved(skip, |source, target, plane| {
                         let mut fetch = if fetches { Fetch::new(source, &others, 200, a) } else { Fetch::nothing() };
@@ -434,6 +463,15 @@ mod tests {
                 prop_assert!(moved(skip, kernel.run) == case.expected(skip), "{} lanes", kernel.lanes);
                 let stream = kernel.stream.unwrap_or(kernel.run);
                 prop_assert!(moved(0, stream) == case.expected(0), "{} lanes, streaming", kernel.lanes);
+                if let Some(sparse) = kernel.sparse {
+                    let unwanted = case.columns.iter_mut().skip(step % 3).step_by(1 + step / 3);
+                    unwanted.for_each(|column| *column = NOWHERE);
+                    let moved = case.moved(skip, |source, target, plane| {
+                        // SAFETY: as above.
+                        unsafe { sparse(source, target, plane, &mut Fetch::nothing()) };
+                    });
+                    prop_assert!(moved == case.expected(skip), "{} lanes, sparse", kernel.lanes);
+                }
             }
         }
     }
