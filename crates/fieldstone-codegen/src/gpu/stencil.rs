@@ -157,13 +157,8 @@ impl Gpu {
         domain: Option<[usize; 3]>,
         accelerator: &Arc<dyn Accelerator>,
     ) -> Result<Arc<Variant>, RunError> {
-        let draft = self.draft(
-            layout,
-            choices,
-            &Room::of(&accelerator.properties()),
-            domain,
-        );
-        let wanted = draft.1.shapes(domain, &[]);
+        let room = Room::of(&accelerator.properties());
+        let (draft, wanted) = self.drafted(layout, choices, &room, domain);
         let is_wanted = |one: &Variant| one.is_for(&draft, &wanted, accelerator);
         if let Some(known) = self.variants.find(is_wanted) {
             return Ok(known);
@@ -188,14 +183,22 @@ impl Gpu {
         accelerator: &Arc<dyn Accelerator>,
     ) -> Result<Variant, RunError> {
         let domain = Some(domain);
-        let draft = self.draft(
-            layout,
-            choices,
-            &Room::of(&accelerator.properties()),
-            domain,
-        );
-        let wanted = draft.1.shapes(domain, &[]);
+        let room = Room::of(&accelerator.properties());
+        let (draft, wanted) = self.drafted(layout, choices, &room, domain);
         self.compile(&draft, &wanted, domain, (accelerator, &Cache::none()))
+    }
+
+    /// The draft for a domain, or for a large one, and the shapes of blocks that its kernels are to have there.
+    fn drafted(
+        &self,
+        layout: &Layout,
+        choices: &Choices,
+        room: &Room,
+        domain: Option<[usize; 3]>,
+    ) -> (Arc<(Layout, Draft)>, Vec<Shape>) {
+        let draft = self.draft(layout, choices, room, domain);
+        let shapes = draft.1.shapes(domain, &[]);
+        (draft, shapes)
     }
 
     /// The draft for a domain, or for a large one of which nobody knows how many levels it has.
@@ -262,13 +265,8 @@ impl Gpu {
         accelerator: &Arc<dyn Accelerator>,
     ) -> Option<Arc<Variant>> {
         let choices = self.latest(layout, accelerator);
-        let draft = self.draft(
-            layout,
-            &choices,
-            &Room::of(&accelerator.properties()),
-            domain,
-        );
-        let wanted = draft.1.shapes(domain, &[]);
+        let room = Room::of(&accelerator.properties());
+        let (draft, wanted) = self.drafted(layout, &choices, &room, domain);
         self.variants
             .find(|one| one.is_for(&draft, &wanted, accelerator))
     }
@@ -292,15 +290,13 @@ impl Gpu {
                 None => (self.target(found.as_ref())?, Room::of(&found.properties())),
             },
         };
-        let draft = self.draft(layout, &choices, &room, domain);
-        let shapes = draft.1.shapes(domain, &[]);
+        let (draft, shapes) = self.drafted(layout, &choices, &room, domain);
         Ok(self.plan_of(layout, &draft.1, &shapes, &target))
     }
 
     /// As [`Self::plan`] for large domains, for what any device runs that a target is made for.
     pub fn plan_for(&self, layout: &Layout, target: &Target) -> Plan {
-        let draft = self.draft(layout, &self.choices, &Room::LEAST, None);
-        let shapes = draft.1.shapes(None, &[]);
+        let (draft, shapes) = self.drafted(layout, &self.choices, &Room::LEAST, None);
         self.plan_of(layout, &draft.1, &shapes, target)
     }
 
