@@ -7,7 +7,8 @@ use std::sync::OnceLock;
 pub struct CoreCaches {
     /// The nearest one, of data.
     pub first: usize,
-    /// The largest one.
+    /// The largest one. How much of a shared cache one process gets, on a virtual machine or with neighbours, the system does not
+    /// tell.
     pub second: usize,
 }
 
@@ -34,17 +35,10 @@ pub fn core_caches() -> CoreCaches {
     })
 }
 
-/// Bytes of the largest cache that a core has for itself.
-///
-/// How much of a shared cache one process gets, on a virtual machine or with neighbours, the system does not tell.
-pub fn core_cache() -> usize {
-    core_caches().second
-}
-
 /// Bytes that the caches of so many threads hold together, those included that cores share, if no neighbours need them.
 pub fn shared_cache(threads: usize) -> usize {
     static SHARED: OnceLock<Option<Shared>> = OnceLock::new();
-    let own = core_cache().saturating_mul(threads);
+    let own = core_caches().second.saturating_mul(threads);
     match SHARED.get_or_init(Shared::read) {
         Some(shared) => own.max(shared.bytes.max(shared.bytes / shared.cores * threads)),
         None => own,
