@@ -230,3 +230,32 @@ fn columns_of_small_domains_fit_into_shared_memory() {
         0
     );
 }
+
+/// As NVIDIA's calculator of occupancy has it.
+#[test]
+fn blocks_of_a_multiprocessor() {
+    for (room, threads, registers, shared, blocks) in [
+        (HOPPER, 256, 32, 0, 8),
+        (HOPPER, 256, 40, 0, 6),
+        (HOPPER, 256, 140, 0, 1),
+        (HOPPER, 128, 140, 0, 3),
+        (HOPPER, 64, 128, 0, 8),
+        (HOPPER, 32, 16, 0, 32),
+        (HOPPER, 256, 32, 48 << 10, 4),
+        (HOPPER, 512, 32, 227 << 10, 1),
+        (HOPPER, 512, 32, 228 << 10, 0),
+        (HOPPER, 1024, 65, 0, 0),
+        (HOPPER, 2048, 16, 0, 0),
+        (Room::LEAST, 256, 32, 0, 4),
+        (Room::LEAST, 32, 16, 0, 16),
+        (Room::LEAST, 256, 32, 64 << 10, 1),
+    ] {
+        assert_eq!(room.blocks(threads, registers, shared), blocks);
+    }
+}
+
+#[test]
+fn registers_are_shared_out() {
+    let registers = [64, 512, 1024].map(|threads| HOPPER.registers(threads));
+    assert_eq!(registers, [255, 128, 64]);
+}
