@@ -2,10 +2,11 @@
 
 use super::number::Real;
 
-/// `c[0] + c[1] x + c[2] x^2 + …` with few operations that wait for one another: as many pairs of lanes as a processor works on at
-/// a time are few if each waits for long.
+/// `c[0] + c[1] x + c[2] x^2 + …`, by shorter chains of operations than Horner's rule has, where each waits for the one before.
 ///
-/// Short ones have even and odd powers apart, long ones groups of four.
+/// Other vectors of numbers would fill the time of waiting, but a processor looks only so many instructions ahead, and a function has
+/// many: it sees few vectors at a time. Fewer coefficients than [`LONG`] are summed in two chains beside each other, of the even and
+/// the odd powers. More are summed in groups of four, which do not wait for one another, and then in one chain of all groups.
 #[inline(always)]
 pub fn polynomial<R: Real>(x: R, coefficients: &[f64]) -> R {
     let square = x * x;
