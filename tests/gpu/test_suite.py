@@ -23,6 +23,25 @@ def test_every_stencil_of_the_tests_assembles(suite: Suite) -> None:
     assert suite.finish() == []
 
 
+def noted(stencil: Any) -> Suite:
+    """A suite that knows one stencil."""
+    own = Suite()
+    own.begin(wanted=True)
+    own._made = [stencil]
+    return own
+
+
+def replace(monkeypatch: pytest.MonkeyPatch, stencil: Any, before: bytes, after: bytes) -> None:
+    """Let stencils compile to something else for one of the processors."""
+    right = type(stencil)._compiled_for
+
+    def changed(self: Any, triple: str, cpu: str, layout: Any) -> bytes:
+        ptx: bytes = right(self, triple, cpu, layout)
+        return ptx.replace(before, after) if cpu == "sm_70" else ptx
+
+    monkeypatch.setattr(type(stencil), "_compiled_for", changed)
+
+
 class TestWhatIsWrong:
     @pytest.fixture
     def stencil(self, from_text: Callable[[str, str], Callable[..., Any]]) -> Any:
@@ -38,32 +57,16 @@ class TestWhatIsWrong:
         assert ".f65" in failures[0]
 
     def test_names_the_stencil_and_its_test(self, stencil: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        own = Suite()
-        own.begin(wanted=True)
-        own._made = [stencil]
-        right = type(stencil)._compiled_for
-
-        def broken(self: Any, triple: str, cpu: str, layout: Any) -> bytes:
-            ptx: bytes = right(self, triple, cpu, layout)
-            return ptx.replace(b"mul.rn.f64", b"mul.f128") if cpu == "sm_70" else ptx
-
-        monkeypatch.setattr(type(stencil), "_compiled_for", broken)
+        own = noted(stencil)
+        replace(monkeypatch, stencil, b"mul.rn.f64", b"mul.f128")
         own.compile("tests/here.py::test_there")
         assert own.texts == dict.fromkeys(PROCESSORS, 1)
         (failure,) = own.finish()
         assert failure.startswith("stencil 'square' for sm_70, made in tests/here.py::test_there: ")
 
     def test_is_arithmetic_that_nobody_allowed(self, stencil: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        own = Suite()
-        own.begin(wanted=True)
-        own._made = [stencil]
-        right = type(stencil)._compiled_for
-
-        def loose(self: Any, triple: str, cpu: str, layout: Any) -> bytes:
-            ptx: bytes = right(self, triple, cpu, layout)
-            return ptx.replace(b"mul.rn.f64", b"mul.f64") if cpu == "sm_70" else ptx
-
-        monkeypatch.setattr(type(stencil), "_compiled_for", loose)
+        own = noted(stencil)
+        replace(monkeypatch, stencil, b"mul.rn.f64", b"mul.f64")
         own.compile("tests/here.py::test_there")
         (failure,) = own.finish()
         assert failure.startswith(
@@ -71,9 +74,7 @@ class TestWhatIsWrong:
         )
 
     def test_is_what_does_not_compile(self, stencil: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        own = Suite()
-        own.begin(wanted=True)
-        own._made = [stencil]
+        own = noted(stencil)
 
         def broken(*_: Any) -> bytes:
             raise RuntimeError(f"{TRIPLE} is not what it was")
