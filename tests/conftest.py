@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import settings
@@ -79,3 +80,27 @@ def _threads_for_small_domains() -> Iterator[None]:
     before = _core._set_work_per_thread(0)
     yield
     _core._set_work_per_thread(before)
+
+
+@pytest.fixture
+def has_gpu() -> None:
+    """Leave a test out where there is no GPU."""
+    import fieldstone
+
+    if not any(device.kind == "cuda" for device in fieldstone.devices()):
+        pytest.skip("no GPU")
+
+
+@pytest.fixture
+def cupy() -> ModuleType:
+    """CuPy, where it is installed."""
+    return pytest.importorskip("cupy")
+
+
+@pytest.fixture
+def torch() -> ModuleType:
+    """PyTorch, where it is installed and has found a GPU."""
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("PyTorch without CUDA")
+    return torch

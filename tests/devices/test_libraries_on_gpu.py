@@ -7,7 +7,6 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-import fieldstone
 from fieldstone import gtscript, storage
 from fieldstone.gtscript import PARALLEL, Field, computation, interval
 
@@ -22,23 +21,8 @@ def scale(inp: Field[np.float32], out: Field[np.float32], factor: np.float32):
 
 
 @pytest.mark.gpu
+@pytest.mark.usefixtures("has_gpu")
 class TestStencils:
-    @pytest.fixture(autouse=True)
-    def has_gpu(self) -> None:
-        if not any(device.kind == "cuda" for device in fieldstone.devices()):
-            pytest.skip("no GPU")
-
-    @pytest.fixture
-    def cupy(self) -> ModuleType:
-        return pytest.importorskip("cupy")
-
-    @pytest.fixture
-    def torch(self) -> ModuleType:
-        torch = pytest.importorskip("torch")
-        if not torch.cuda.is_available():
-            pytest.skip("PyTorch without CUDA")
-        return torch
-
     @pytest.mark.parametrize("non_blocking", [False, True])
     def test_in_a_stream_of_cupy(self, cupy: ModuleType, non_blocking: bool) -> None:
         with cupy.cuda.Stream(non_blocking=non_blocking):

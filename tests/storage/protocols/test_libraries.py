@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import fieldstone
 from fieldstone import errors, gtscript, storage
 from fieldstone.gtscript import PARALLEL, Field, computation, interval
 from fieldstone.storage import GPUStorage, Storage
@@ -172,30 +171,15 @@ assert "jax" not in sys.modules and "torch" not in sys.modules and "cupy" not in
 
 
 @pytest.mark.gpu
+@pytest.mark.usefixtures("has_gpu")
 class TestGpu:
     """On a machine with a GPU, where the libraries for it are installed."""
-
-    @pytest.fixture(autouse=True)
-    def has_gpu(self) -> None:
-        if not any(device.kind == "cuda" for device in fieldstone.devices()):
-            pytest.skip("no GPU")
 
     def field(self) -> Storage:
         return storage.storage(VALUES, device="gpu", managed=False)
 
     def pointer(self, field: Storage) -> int:
         return field.__cuda_array_interface__["data"][0]
-
-    @pytest.fixture
-    def cupy(self) -> ModuleType:
-        return pytest.importorskip("cupy")
-
-    @pytest.fixture
-    def torch(self) -> ModuleType:
-        torch = pytest.importorskip("torch")
-        if not torch.cuda.is_available():
-            pytest.skip("PyTorch without CUDA")
-        return torch
 
     def test_cupy(self, cupy: ModuleType) -> None:
         field = self.field()
