@@ -13,29 +13,16 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import fieldstone
-from fieldstone import gtscript, storage
-from fieldstone.gtscript import PARALLEL, Field, computation, interval
+from fieldstone import storage
+from tests.devices.stencils import accumulate, scale
 
 SHAPE = (5, 4, 3)
 KERNEL = "fieldstone_kernel_0 of stencil"
-
-
-@gtscript.stencil(backend="gpu")
-def scale(inp: Field[np.float64], out: Field[np.float64], factor: float):
-    with computation(PARALLEL), interval(...):
-        out = factor * inp
-
-
-@gtscript.stencil(backend="gpu")
-def accumulate(total: Field[np.float64], more: Field[np.float64]):
-    with computation(PARALLEL), interval(...):
-        total = total + more
 
 
 @pytest.fixture

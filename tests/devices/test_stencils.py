@@ -14,22 +14,11 @@ import pytest
 import fieldstone
 from fieldstone import errors, gtscript, storage
 from fieldstone.gtscript import FORWARD, PARALLEL, Field, computation, interval
+from tests.devices.stencils import accumulate, scale
 
 SHAPE = (40, 20, 6)
 BYTES = 8 * 40 * 20 * 6
 LINE = 256
-
-
-@gtscript.stencil(backend="gpu")
-def scale(inp: Field[np.float64], out: Field[np.float64], factor: float):
-    with computation(PARALLEL), interval(...):
-        out = factor * inp
-
-
-@gtscript.stencil(backend="gpu")
-def accumulate(total: Field[np.float64], more: Field[np.float64]):
-    with computation(PARALLEL), interval(...):
-        total = total + more
 
 
 @gtscript.stencil(backend="gpu")
