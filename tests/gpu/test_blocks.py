@@ -108,6 +108,21 @@ def test_columns_are_shared_where_there_is_room_for_them(tmp_path: Path) -> None
     assert (kernel.stack, kernel.stores, kernel.loads) == (0, 0, 0)
 
 
+def test_code_of_the_cache_is_not_used_for_more_levels_than_it_has_room_for(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"schedule": "columns=shared", "cache_settings": {"root_path": tmp_path}}
+    gtscript.stencil("gpu", solve, **options).compile()
+    stencil = gtscript.stencil("gpu", solve, raise_if_not_cached=True, **options)
+
+    def solved(levels: int) -> float:
+        lower, upper, right, out = (np.ones((4, 3, levels), order="F") for _ in range(4))
+        stencil(lower, upper, right, out, np.ones((4, 3), order="F"))
+        return float(out[0, 0, -1])
+
+    assert solved(40) > 0.0
+    with pytest.raises(errors.CacheError, match=r"no code of it .* that has room for 4001 levels; run it once without"):
+        solved(4001)
+
+
 @pytest.mark.parametrize(
     ("backend", "schedule", "message"),
     [

@@ -98,7 +98,7 @@ impl Compilation {
             return Ok((found, true));
         }
         if self.reuse == Reuse::Only {
-            return Err(self.not_cached(Some(layout)));
+            return Err(self.not_cached(Some(layout), None));
         }
         let claim = match self.reuse {
             Reuse::Rebuild => Claim::Unknown,
@@ -151,11 +151,12 @@ impl Compilation {
         self.cache.has_any(&parts.each_ref().map(String::as_str))
     }
 
-    /// The error where only code of the cache is to be used, and there is none.
-    pub(crate) fn not_cached(&self, layout: Option<&Layout>) -> RunError {
+    /// The error where only code of the cache is to be used, and there is none, or none that has room for so many levels.
+    pub(crate) fn not_cached(&self, layout: Option<&Layout>, levels: Option<usize>) -> RunError {
         RunError::NotCached {
             stencil: self.program.stencil.name.clone(),
             layout: layout.map(|layout| self.in_words(layout)),
+            levels,
             directory: self
                 .cache
                 .directory()

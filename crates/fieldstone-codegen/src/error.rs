@@ -123,16 +123,19 @@ pub enum RunError {
 
     /// The cache has no code of the stencil, and it is not to be compiled.
     #[error(
-        "stencil '{stencil}' was made with raise_if_not_cached=True, and {} has no code of it for this processor and version{}; \
+        "stencil '{stencil}' was made with raise_if_not_cached=True, and {} has no code of it for this processor and version{}{}; \
          run it once without that option",
         match directory { Some(directory) => format!("the cache {directory}"), None => "the cache, which is switched off,".into() },
-        match layout { Some(layout) => format!(" and arrays contiguous along {layout}"), None => String::new() }
+        match layout { Some(layout) => format!(" and arrays contiguous along {layout}"), None => String::new() },
+        match levels { Some(levels) => format!(" that has room for {levels} levels"), None => String::new() }
     )]
     NotCached {
         /// Name of the stencil.
         stencil: String,
         /// Which axis each field is contiguous along; `None` if there is no code for any layout.
         layout: Option<String>,
+        /// Levels of the domain, if there is code that has no room for so many.
+        levels: Option<usize>,
         /// Where the cache is.
         directory: Option<String>,
     },

@@ -28,7 +28,8 @@ impl Gpu {
     ) -> Result<Variant, RunError> {
         let first = self.compile_as(layout, draft, (wanted, wanted), place)?;
         let shapes = draft.shapes(domain, &first.needs(&draft.room));
-        if shapes == wanted {
+        let room = &draft.room;
+        if shapes == wanted || !shapes.iter().all(|shape| room.holds(shape, domain)) {
             return Ok(first);
         }
         match self.compile_as(layout, draft, (wanted, &shapes), place) {

@@ -2,6 +2,8 @@
 
 use fieldstone_device::{Limits, Properties};
 
+use super::shape::Shape;
+
 /// Registers are given to warps in lots of so many.
 const LOT: usize = 256;
 
@@ -71,6 +73,12 @@ impl Room {
                 .unwrap_or(usize::MAX),
         ];
         most.into_iter().min().unwrap_or_default()
+    }
+
+    /// Whether a block of a shape may have what it shares on a domain, or on a large one of which nobody knows how many levels it has.
+    pub fn holds(&self, shape: &Shape, domain: Option<[usize; 3]>) -> bool {
+        let levels = domain.map_or(0, |[.., levels]| levels);
+        shape.shared_for(levels) <= self.limits.shared_per_block_optin as usize
     }
 
     /// Registers that each of so many threads of a multiprocessor may have.

@@ -132,7 +132,7 @@ impl Gpu {
     pub fn check_cached(&self, accelerator: &dyn Accelerator) -> Result<(), RunError> {
         let target = self.target(accelerator)?;
         match self.compilation.reuse == Reuse::Only && !self.compilation.may_be_cached(&target) {
-            true => Err(self.compilation.not_cached(None)),
+            true => Err(self.compilation.not_cached(None, None)),
             false => Ok(()),
         }
     }
@@ -159,18 +159,36 @@ impl Gpu {
     ) -> Result<Arc<Variant>, RunError> {
         let room = Room::of(&accelerator.properties());
         let (draft, wanted) = self.drafted(layout, choices, &room, domain);
-        let is_wanted = |one: &Variant| one.is_for(&draft, &wanted, accelerator);
+        let is_wanted =
+            |one: &Variant| one.is_for(&draft, &wanted, accelerator) && one.fits(domain);
         if let Some(known) = self.variants.find(is_wanted) {
             return Ok(known);
         }
         let cache = &self.compilation.cache;
         match self.compile(&draft, &wanted, domain, (accelerator, cache)) {
             Ok(fresh) => Ok(self.variants.add(fresh, is_wanted)),
-            // What is for large domains is right for all.
             Err(RunError::NotCached { .. }) if domain.is_some() => {
-                self.variant_with(layout, choices, None, accelerator)
+                self.large_variant(layout, choices, domain, accelerator)
             }
             Err(error) => Err(error),
+        }
+    }
+
+    /// The code for large domains, which is right for all whose levels it has room for.
+    fn large_variant(
+        &self,
+        layout: &Layout,
+        choices: &Choices,
+        domain: Option<[usize; 3]>,
+        accelerator: &Arc<dyn Accelerator>,
+    ) -> Result<Arc<Variant>, RunError> {
+        let large = self.variant_with(layout, choices, None, accelerator)?;
+        match large.fits(domain) {
+            true => Ok(large),
+            false => {
+                let levels = domain.map(|[.., levels]| levels);
+                Err(self.compilation.not_cached(Some(layout), levels))
+            }
         }
     }
 
@@ -268,7 +286,7 @@ impl Gpu {
         let room = Room::of(&accelerator.properties());
         let (draft, wanted) = self.drafted(layout, &choices, &room, domain);
         self.variants
-            .find(|one| one.is_for(&draft, &wanted, accelerator))
+            .find(|one| one.is_for(&draft, &wanted, accelerator) && one.fits(domain))
     }
 
     /// How arrays of a layout are computed with on a domain, or a large one, up to LLVM IR: on a device, or on any GPU.
@@ -356,6 +374,13 @@ impl Variant {
             && self.plan.choices == draft.choices
             && self.wanted == wanted
             && Arc::ptr_eq(&self.accelerator, accelerator)
+    }
+
+    /// Whether blocks have room for what they share on a domain.
+    fn fits(&self, domain: Option<[usize; 3]>) -> bool {
+        let room = Room::of(&self.accelerator.properties());
+        let mut kernels = self.plan.module.kernels.iter();
+        kernels.all(|kernel| room.holds(&kernel.shape, domain))
     }
 
     /// What threads of each kernel need, where that is known.

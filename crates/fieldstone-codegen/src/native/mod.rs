@@ -77,7 +77,7 @@ impl Native {
         };
         let compilation = &native.compilation;
         if reuse == Reuse::Only && !compilation.may_be_cached(&compilation.jit.target()) {
-            return Err(compilation.not_cached(None));
+            return Err(compilation.not_cached(None, None));
         }
         Ok(native)
     }
