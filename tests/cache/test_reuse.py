@@ -100,6 +100,14 @@ def test_an_empty_variable_keeps_nothing(tmp_path, monkeypatch):
     assert scheme.reused(directory)
 
 
+def test_a_tilde_is_the_home(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("FIELDSTONE_CACHE_DIR", "~/code")
+    scheme.run(scheme.make())
+    assert count(tmp_path / "home" / "code") == 1
+
+
 def test_without_a_variable_it_is_the_users_cache(tmp_path, monkeypatch):
     monkeypatch.delenv("FIELDSTONE_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))

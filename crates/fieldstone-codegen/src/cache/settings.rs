@@ -15,15 +15,24 @@ const DEFAULT_SIZE: u64 = 1 << 30;
 /// variable is empty or there is no home.
 pub fn directory() -> Option<PathBuf> {
     if let Some(directory) = std::env::var_os(DIRECTORY_VARIABLE) {
-        return (!directory.is_empty()).then(|| directory.into());
+        return (!directory.is_empty()).then(|| at_home(directory.into()));
     }
     let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let base = base.filter(|path| path.is_absolute());
-    let home = || {
-        let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
-        home.map(|home| PathBuf::from(home).join(".cache"))
-    };
-    base.or_else(home).map(|base| base.join("fieldstone"))
+    let usual = || home().map(|home| home.join(".cache"));
+    base.or_else(usual).map(|base| base.join("fieldstone"))
+}
+
+fn home() -> Option<PathBuf> {
+    let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
+    home.map(PathBuf::from)
+}
+
+/// The path with the home in place of `~`, which no shell replaces in the files that set variables for jobs and containers.
+fn at_home(path: PathBuf) -> PathBuf {
+    let rest = path.strip_prefix("~").ok();
+    let expanded = rest.and_then(|rest| home().map(|home| home.join(rest)));
+    expanded.unwrap_or(path)
 }
 
 /// The directory `name` in `root`; what is not given is as in [`directory`].
