@@ -6,7 +6,7 @@ use ruff_python_ast as ast;
 use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
 
-use super::name::Meaning;
+use super::name::{Meaning, OF_MATH};
 use super::{Binding, Lowering, Reported, read};
 use crate::definition::Value;
 use crate::keyword::Keyword;
@@ -444,6 +444,9 @@ impl Lowering<'_> {
     /// Reports an expression that gtscript does not have.
     fn foreign(&mut self, expression: &Expr, span: Span) -> Reported {
         let (what, help) = match expression {
+            Expr::StringLiteral(text) if OF_MATH.0.contains(&text.value.to_str()) => {
+                ("a string", Some(OF_MATH.1))
+            }
             Expr::StringLiteral(_) | Expr::BytesLiteral(_) | Expr::FString(_) => ("a string", None),
             Expr::NoneLiteral(_) => (
                 "`None`",

@@ -57,6 +57,12 @@ const PYTHON: [(&str, &str); 27] = [
     ("zip", REPEATED),
 ];
 
+/// Numbers of Python's `math`, and how to get them.
+pub(super) const OF_MATH: ([&str; 3], &str) = (
+    ["inf", "nan", "pi"],
+    "import it above the stencil, as in `from math import inf, nan, pi`",
+);
+
 /// What a name means.
 #[derive(Clone, Debug)]
 pub(super) enum Meaning {
@@ -100,7 +106,11 @@ impl Lowering<'_> {
         }
         match Keyword::from_name(&path) {
             Some(keyword) => Ok(Meaning::Value(Value::Keyword(keyword))),
-            None => Err(self.undefined(&path, root, span)),
+            None => {
+                let rest = &self.text()[expression.range().end().into()..];
+                let is_called = rest.trim_start().starts_with('(');
+                Err(self.undefined(&path, root, span, is_called))
+            }
         }
     }
 
@@ -255,7 +265,7 @@ impl Lowering<'_> {
     }
 
     /// Reports a name that means nothing.
-    fn undefined(&mut self, path: &str, root: &str, span: Span) -> Reported {
+    fn undefined(&mut self, path: &str, root: &str, span: Span, is_called: bool) -> Reported {
         let environment = self.frame().environment;
         // The longest part of the path that exists, and the first attribute that does not.
         let mut end = path.len();
@@ -315,7 +325,11 @@ impl Lowering<'_> {
         diagnostic = match (python, close) {
             (Some((_, "")), None) => diagnostic,
             (Some((_, help)), _) if !help.is_empty() => diagnostic.with_help(*help),
+            _ if OF_MATH.0.contains(&root) => diagnostic.with_help(OF_MATH.1),
             (_, Some(close)) => diagnostic.with_help(format!("did you mean `{close}`?")),
+            (_, None) if is_called && root == path => diagnostic.with_help(format!(
+                "define `{root}` above the stencil, decorated with `@gtscript.function`"
+            )),
             (_, None) => diagnostic.with_help(format!(
                 "make `{root}` a parameter, assign it above, or define it outside of the stencil"
             )),
