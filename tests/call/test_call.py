@@ -533,6 +533,7 @@ WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
     # arrays
     (arrays(inp=None), errors.ArgumentTypeError, r"'inp' is None, expected an array: the stencil uses it .*\.py:3\d"),
     (arrays(inp=1.0), errors.ArgumentTypeError, r"argument 'inp' is 1.0 \(of type float\), expected an array"),
+    (arrays(inp=np.float64(1.0)), errors.ArgumentTypeError, r"argument 'inp' is .*\(of type float64\), expected an"),
     (arrays(out=[[[0.0]]]), errors.ArgumentTypeError, "argument 'out' is .* expected an array"),
     (arrays(inp=np.ones((6, 6, 6), "f4")), errors.DTypeError, "'inp' has elements of type float32, expected float64"),
     (
@@ -600,7 +601,7 @@ WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
     (arrays(domain=(4, 4)), errors.DomainError, r"domain is \(4, 4\) .*expected three sizes along I, J, K"),
     (arrays(domain=(4, 4, -1)), errors.DomainError, r"domain is \(4, 4, -1\) .*not negative"),
     (arrays(domain=(4, 4, 1.5)), errors.ArgumentTypeError, r"domain is \(4, 4, 1.5\) .*expected integers"),
-    (arrays(domain=4), errors.ArgumentTypeError, "domain is 4 .*expected integers"),
+    (arrays(domain=4), errors.ArgumentTypeError, "domain is 4 .*expected integers, one for each axis"),
     (arrays(domain=(4, 4, 2**63 - 1)), errors.DomainError, "along K does not fit"),
     # scalars
     (arrays(weight="1"), errors.ArgumentTypeError, "argument 'weight' is '1' .*expected a number .*float64"),
@@ -611,6 +612,7 @@ WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
     ),
     (arrays(weight=1j), errors.ArgumentTypeError, "argument 'weight' is 1j"),
     (arrays(weight=np.ones(1)), errors.ArgumentTypeError, "argument 'weight' is array"),
+    (arrays(weight=10**400), errors.ArgumentValueError, "argument 'weight' is .*, out of the range of float64"),
     # names
     (arrays(wieght=1.0), errors.ArgumentTypeError, r"unexpected argument 'wieght' \(did you mean 'weight'\?\)"),
     (arrays(validate=False), errors.ArgumentTypeError, "unexpected argument 'validate'"),
@@ -646,7 +648,7 @@ def test_wrong_positions(compiled: Stencils) -> None:
     [
         (128, "out of the range of int8"),
         (-129, "out of the range of int8"),
-        (1.0, "expected a number"),
+        (1.0, "expected an integer for the scalar parameter of type int8"),
         (None, "is None"),
     ],
 )

@@ -223,7 +223,10 @@ fn real(name: &str, dtype: DType, value: &Bound<'_, PyAny>) -> PyResult<f64> {
     }
     value
         .extract::<f64>()
-        .map_err(|_| no_number(name, dtype, value))
+        .map_err(|_| match value.cast::<PyInt>() {
+            Ok(_) => out_of_range(value.py(), name, dtype, value),
+            Err(_) => no_number(name, dtype, value),
+        })
 }
 
 fn boolean(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -273,11 +276,16 @@ fn has_axes(value: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 #[cold]
 fn no_number(name: &str, dtype: DType, value: &Bound<'_, PyAny>) -> PyErr {
+    let expected = match dtype {
+        DType::Float32 | DType::Float64 => "a number",
+        DType::Bool => "True or False",
+        _ => "an integer",
+    };
     raise(
         value.py(),
         "ArgumentTypeError",
         format!(
-            "argument '{name}' is {}, expected a number for the scalar parameter of type {dtype}",
+            "argument '{name}' is {}, expected {expected} for the scalar parameter of type {dtype}",
             describe_value(value)
         ),
     )
@@ -301,11 +309,9 @@ pub type Integers = SmallVec<[isize; 4]>;
 /// The integers of a sequence; `what` names it in messages.
 pub fn integers(what: &str, value: &Bound<'_, PyAny>) -> PyResult<Integers> {
     let wrong = |entry: &Bound<'_, PyAny>| {
-        raise(
-            entry.py(),
-            "ArgumentTypeError",
-            format!("{what} is {}, expected integers", describe_value(value)),
-        )
+        let shown = describe_value(value);
+        let message = format!("{what} is {shown}, expected integers, one for each axis");
+        raise(entry.py(), "ArgumentTypeError", message)
     };
     if let Ok(tuple) = value.cast_exact::<PyTuple>() {
         let entries = tuple.iter_borrowed();

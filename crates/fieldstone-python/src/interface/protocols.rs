@@ -28,6 +28,10 @@ pub fn read<'py>(request: &Request<'_, 'py>, object: &Bound<'py, PyAny>) -> PyRe
         if bytes.is_nowhere() {
             return Err(request.refuse(object, NOWHERE));
         }
+        let may_convert = request.purpose == Purpose::Copy;
+        if !may_convert && object.is_instance(&numpy(object.py())?.getattr("generic")?)? {
+            return Err(request.refuse(object, Refusal::NoMemory));
+        }
         return Memory::of_array(&by_numpy(request, object)?);
     }
     if has("__array_struct__")? {
