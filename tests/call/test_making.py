@@ -214,6 +214,8 @@ def test_when_a_lazy_stencil_is_checked() -> None:
         with pytest.raises(errors.GTScriptSymbolError):
             use()
     assert isinstance(gtscript.lazy_stencil("numpy", scale, eager=True, **KEYWORDS), StencilObject)
+    with pytest.raises(errors.BackendError, match=r"backend 'nunpy' is not known \(did you mean 'numpy'\?\)"):
+        gtscript.lazy_stencil("nunpy", scale, **KEYWORDS)
 
 
 def test_externals_of_a_lazy_stencil_are_those_of_its_definition() -> None:

@@ -94,6 +94,12 @@ impl Backend {
     }
 }
 
+/// Refuses what is no name of a backend.
+#[pyfunction]
+pub fn check_backend(py: Python<'_>, name: &str) -> PyResult<()> {
+    Backend::find(py, name).map(drop)
+}
+
 /// What runs the calls of one stencil.
 pub enum Executor {
     /// Backend `debug`.

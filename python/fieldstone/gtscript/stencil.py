@@ -237,4 +237,5 @@ def checked_backend(backend: Any, options: Mapping[str, Any], default: str | Non
         backend = default
     if not isinstance(backend, str):
         raise ArgumentTypeError(f"backend is a string, as in @gtscript.stencil(backend='cpu_ifirst'), not {backend!r}")
+    _core.check_backend(backend)
     return backend

@@ -46,7 +46,7 @@ use self::frozen::FrozenStencil;
 use self::graph::Graph;
 use self::remembered::Remembered;
 use crate::arguments::Signature;
-use crate::backend::{Backend, Executor};
+use crate::backend::{Backend, Executor, check_backend};
 use crate::cache::CacheOptions;
 use crate::choices::choices;
 use crate::definition::{Declared, Definition};
@@ -193,6 +193,7 @@ fn threads(py: Python<'_>, given: Option<Bound<'_, PyAny>>) -> PyResult<Option<u
 
 /// Adds what this folder binds.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(check_backend, module)?)?;
     module.add_class::<Stencil>()?;
     module.add_class::<FrozenStencil>()?;
     module.add_class::<Graph>()
