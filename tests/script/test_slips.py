@@ -63,6 +63,9 @@ STATEMENTS = [
     ("out = plain(inp)", "FS0107", "plain", "decorate `plain` with `@gtscript.function`"),
     ("out = np.where(inp > 0.0, inp, 0.0)", "FS0107", "np.where", "write `a if condition else b`"),
     ("out = Scheme.NAMED", "FS0107", "Scheme.NAMED", "enum members"),
+    ("out = halve(inp)", "FS0101", "halve", "define `halve` above the stencil, decorated with `@gtscript.function`"),
+    ("out = -inf", "FS0101", "inf", "`from math import inf, nan, pi`"),
+    ("out = float('nan')", "FS0003", "'nan'", "`from math import inf, nan, pi`"),
     ("double(inp)", "FS0002", "double(inp)", "`name = double(inp)`"),
     ("print(inp)", "FS0101", "print", "backend 'debug'"),
     ("out = sum(inp)", "FS0101", "sum", "carried from level to level in `computation(FORWARD)`"),
@@ -141,6 +144,17 @@ def test_a_wrong_annotation_says_which_word_is_wrong(parameters: str, place: str
     text = f"def model({parameters}):\n    with computation(PARALLEL), interval(...):\n        out = 2.0 * inp\n"
     found = only(defined(text, tmp_path), dtypes={"real": np.float32})
     assert (found["code"], marked(found, text), found["help"]) == ("FS0112", place, words)
+
+
+@pytest.mark.parametrize("parameter", ["inp: Field['real'], ", "inp: 'real', "])
+@pytest.mark.parametrize(("given", "shown"), [("f16", "`'f16'`"), (str, "`str`")])
+def test_dtypes_that_are_none_are_said_to_come_from_there(parameter: str, given: Any, shown: str, tmp_path: Any):
+    text = (
+        f"def model({parameter}out: Field[float]):\n    with computation(PARALLEL), interval(...):\n        out = inp\n"
+    )
+    found = only(defined(text, tmp_path), dtypes={"real": given})
+    assert found["code"] == "FS0112"
+    assert f"`dtypes` says that it is {shown}, which is no " in str(found)
 
 
 WITHS = [

@@ -7,7 +7,7 @@ import enum
 import operator
 import types
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
@@ -329,6 +329,9 @@ def invalid(reason: str, word: str | None = None, known: Iterable[str] = (), hel
 
 def _no_type(given: Any, what: str, dtypes: DTypes) -> Kind:
     """Tell that something is no type; a string may be a misspelt name of one."""
+    meant = dtypes.get(given, given) if isinstance(given, Hashable) else given
+    if any(meant is value for value in dtypes.values()):
+        return invalid(f"`dtypes` says that it is {_quoted(meant)}, which is no {what}")
     reason = f"{_quoted(given)} is no {what}"
     if not isinstance(given, str):
         return invalid(reason)
