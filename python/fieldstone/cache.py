@@ -156,6 +156,8 @@ def clear(
         raise ArgumentTypeError(f"older_than is a number of days or a timedelta, not {older_than!r}")
     if days is not None and not days >= 0:
         raise ArgumentValueError(f"older_than is {older_than!r}, expected no negative number of days")
+    if stencil is not None and not isinstance(stencil, str):
+        raise ArgumentTypeError(f"stencil is the name of one, not {stencil!r}")
     place = _place(directory)
     if place is None:
         return Cleared(0, 0)

@@ -47,8 +47,7 @@ def test_list_shows_what_entries_are(directory, two, command):
 
 
 def test_a_reader_may_stop_reading(two, directory):
-    program = "from fieldstone.cli import main; import sys; sys.exit(main())"
-    words = [sys.executable, "-c", program, "cache", "list", "--dir", str(directory)]
+    words = [sys.executable, "-m", "fieldstone", "cache", "list", "--dir", str(directory)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as listing:
         listing.stdout.close()  # before it writes
         assert listing.wait() == 0
@@ -202,6 +201,11 @@ def test_wrong_days(directory, command, capsys):
         cache.clear(directory, older_than="week")
     with pytest.raises(ArgumentValueError, match="older_than is -1"):
         cache.clear(directory, older_than=-1)
+
+
+def test_a_stencil_instead_of_its_name(directory):
+    with pytest.raises(ArgumentTypeError, match="stencil is the name of one, not <StencilObject average"):
+        cache.clear(directory, stencil=scheme.make(directory=directory))
 
 
 def test_a_span_of_time_may_be_given(directory, entry):
