@@ -214,6 +214,18 @@ def test_a_text_that_nobody_keeps_is_an_error():
         gtscript.stencil(backend="numpy", definition=names["unknown"])
 
 
+def test_a_text_that_was_changed_since_is_an_error():
+    text = "def changed(out: Field[float]):\n    with computation(PARALLEL), interval(...):\n        out = 1.0\n"
+    names: dict[str, Any] = {"Field": Field}
+    exec(compile(text, "<changed>", "exec"), names)
+    for now in ("import math\n", f"import math\n{text}", text.replace("changed", "other")):
+        linecache.cache["<changed>"] = (len(now), None, now.splitlines(keepends=True), "<changed>")
+        with pytest.raises(
+            errors.GTScriptDefinitionError, match="at line 1 of <changed>, which was changed after it was"
+        ):
+            gtscript.stencil(backend="numpy", definition=names["changed"])
+
+
 def test_long_strings_may_stick_out_of_the_indentation():
     def definition(out: Field[float]):
         """A docstring
@@ -233,9 +245,16 @@ def plain(function: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
+class Model:
+    def step(self, out: Field[F64]):
+        with computation(PARALLEL), interval(...):
+            out = 1.0
+
+
 @pytest.mark.parametrize(
     ("definition", "words"),
     [
+        (Model().step, "`Model.step` is a method of an object: define it outside of the class"),
         (plain(lambda out: None), "another decorator replaced the function"),
         (lambda out: None, "not from a lambda"),
         (3, "a function defined with `def`, not from 3"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import builtins
 import inspect
 import os
+import re
 from collections.abc import Mapping
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from ..errors import ArgumentTypeError, GTScriptDefinitionError
@@ -44,6 +45,11 @@ def plain_function(definition: Any, role: str) -> FunctionType:
     role : str
         What it shall become, as in "a stencil".
     """
+    if isinstance(definition, MethodType):
+        raise ArgumentTypeError(
+            f"{role} is made from a function, and `{definition.__qualname__}` is a method of an object: define it "
+            "outside of the class, without `self`, and give it what it needs of the object as parameters or externals"
+        )
     if not isinstance(definition, FunctionType):
         raise ArgumentTypeError(f"{role} is made from a function defined with `def`, not from {definition!r}")
     if hasattr(definition, "__wrapped__"):
@@ -66,7 +72,23 @@ def source(function: FunctionType) -> Source:
             "it in a file or a notebook, not through `exec` or a plain interactive session"
         ) from error
     indent = len(lines[0]) - len(lines[0].lstrip())
-    return Source("".join(_dedent(line, indent) for line in lines), _file(function), max(first_line, 1), indent)
+    text = "".join(_dedent(line, indent) for line in lines)
+    first_line = max(first_line, 1)
+    if not _defines(text, function.__code__.co_name):
+        raise GTScriptDefinitionError(
+            f"the text of `{function.__name__}` is not to be found at line {first_line} of {_file(function)}, which "
+            "was changed after it was imported: import it again"
+        )
+    return Source(text, _file(function), first_line, indent)
+
+
+def _defines(text: str, name: str) -> bool:
+    """Tell whether a text, from the first decorator on, may be that of the function of a name."""
+    found = re.search(r"^(?:async\s+)?def\s+(\w+)", text, re.MULTILINE)
+    if found is None or not text.lstrip().startswith(("@", "def", "async")):
+        return False
+    # Python writes names in other letters as their usual ones.
+    return found[1] == name or not found[1].isascii()
 
 
 def _dedent(line: str, indent: int) -> str:
