@@ -343,7 +343,7 @@ impl ColumnBlock<'_> {
             Order::Forward | Order::Parallel => bytes,
         };
         let address = b.offset(&address, &bytes);
-        prefetch(b, &address, Fetch::Read);
+        prefetch(b, &address, Fetch::Later);
     }
 
     /// The columns that a stage is computed for.

@@ -73,43 +73,32 @@ pub(super) fn any_inside(
     b.value(format_args!("and i1 {begun}, {goes_on}"))
 }
 
-/// Fetches what lies some rows, as many as the run says, along an axis behind an address into the caches, to be read or to be
-/// written.
-pub(super) fn fetch(
-    b: &mut Builder,
-    entry: &Entry,
-    target: Target,
-    address: &str,
-    axis: Axis,
-    write: bool,
-) {
+/// Fetches what lies some rows, as many as the run says, along an axis behind an address.
+pub(super) fn fetch(b: &mut Builder, entry: &Entry, target: Target, address: &str, axis: Axis) {
     let bytes = b.mul(&entry.arrays[&target].strides[axis.index()], &entry.ahead);
     let address = b.offset(address, bytes);
-    let purpose = if write { Fetch::Write } else { Fetch::Read };
-    prefetch(b, &address, purpose);
+    prefetch(b, &address, Fetch::Later);
 }
 
 /// What a line is fetched for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fetch {
-    /// To be read soon.
-    Read,
-    /// To be written soon.
-    Write,
-    /// To be read or written after so much else that a first-level cache would not keep it, but push out for it what is in use.
+    /// To be read soon, from a cache that is not far away.
+    Soon,
+    /// To be read or written later, from memory: into the second-level cache. The first one can wait for a dozen lines or two at a
+    /// time, fewer than memory has to be asked for, and what is in use there would be pushed out.
     Later,
 }
 
 /// Fetches a line into the caches.
 pub(super) fn prefetch(b: &mut Builder, address: &str, purpose: Fetch) {
-    let (write, locality) = match purpose {
-        Fetch::Read => ("0", "3"),
-        Fetch::Write => ("1", "3"),
-        Fetch::Later => ("0", "2"),
+    let locality = match purpose {
+        Fetch::Soon => "3",
+        Fetch::Later => "2",
     };
     let arguments = [
         ("ptr", address),
-        ("i32", write),
+        ("i32", "0"),
         ("i32", locality),
         ("i32", "1"),
     ];

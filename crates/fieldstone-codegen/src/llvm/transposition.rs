@@ -147,7 +147,7 @@ impl Squares {
         if rest.is_none() {
             for column in &columns {
                 let address = b.offset(column, "%following");
-                prefetch(b, &address, Fetch::Read);
+                prefetch(b, &address, Fetch::Soon);
             }
         }
         // Columns and levels that are not there are neither read from the array nor written to it. In scratch there is room for

@@ -29,7 +29,7 @@ impl Fused<'_> {
                 let partial = b.value(format_args!("icmp ne i64 {past}, 0"));
                 b.when(&partial, |b| {
                     let address = block_address(b, &result.pointer, result.size, point);
-                    fetch(b, self.entry, result.target, &address, self.later(), true);
+                    fetch(b, self.entry, result.target, &address, self.later());
                 });
             }
         }
@@ -55,7 +55,7 @@ impl Fused<'_> {
                 let first = (at, stream.lead * self.width());
                 let pointer = self.preheaders[stage].pointer(target, offset);
                 let address = pointer.at(b, self.dtype(target).size(), first);
-                fetch(b, self.entry, target, &address, self.later(), false);
+                fetch(b, self.entry, target, &address, self.later());
             }
             let Some(streaming) = &rounds.streaming else {
                 return;
@@ -67,7 +67,7 @@ impl Fused<'_> {
                     let pointer =
                         self.preheaders[result.stage].pointer(result.target, Offset::ZERO);
                     let address = pointer.at(b, result.size, first);
-                    fetch(b, self.entry, result.target, &address, self.later(), true);
+                    fetch(b, self.entry, result.target, &address, self.later());
                 }
             });
         });

@@ -133,7 +133,7 @@ impl Fused<'_> {
             let new = [String::new()].into_iter();
             vectors.push(new.chain(kept.iter().cloned()).collect());
         }
-        if care == Care::None {
+        if !matches!(care, Care::Ends { .. }) {
             self.fetch(b, rounds, at);
         }
         for number in 0..self.stages.len() {
