@@ -30,7 +30,10 @@ const LENGTH: usize = 2048;
 pub(crate) unsafe fn copy(nest: &Nest, source: Source, target: Target, threads: usize) {
     let (a, b, outer) = plane(nest);
     let itemsize = nest.itemsize;
-    let turned = b.size > 1 && b.source.unsigned_abs() < a.source.unsigned_abs();
+    let (near_a, near_b) = (a.target.unsigned_abs(), b.source.unsigned_abs());
+    // Elements that share no line with others on either side may be moved in any order.
+    let share_lines = near_a.min(near_b) < simd::LINE;
+    let turned = b.size > 1 && near_b < a.source.unsigned_abs() && share_lines;
     let (width, length) = if turned {
         (WIDTH.div_ceil(itemsize), TURNED)
     } else {
