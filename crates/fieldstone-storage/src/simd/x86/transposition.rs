@@ -2,7 +2,7 @@
 //!
 //! A block of `n` registers with `n` lanes is transposed by log₂ `n` rounds that interleave pairs of registers. Shuffles within
 //! 128 bits are cheaper than those across. With AVX-512 a block has whole lines of a cache on both sides, for elements of any size,
-//! and what is left at the ends of a plane is moved with masks.
+//! and what is left at the ends of a plane is moved with masks, once more with rows before it, or element by element if it is little.
 
 use super::{LINE, Level, mesh};
 use crate::simd::{Fetch, Kernel, NOWHERE, Plane};
@@ -234,6 +234,8 @@ macro_rules! lines {
         ) {
             const LANES: usize = LINE / $itemsize;
             const SQUARE: usize = LANES / 4;
+            // So many elements are moved as fast one by one as in a block that is mostly empty.
+            const FEW: usize = 2 * LANES;
             for (b, columns) in plane.b.chunks(LANES).enumerate() {
                 let from = source.wrapping_add(b * LINE);
                 let read = if SPARSE {
@@ -241,9 +243,25 @@ macro_rules! lines {
                 } else {
                     mask(columns.len() * $itemsize)
                 };
-                for (a, rows) in plane.a.chunks(LANES).enumerate() {
+                let all = plane.a.len();
+                let mut done = 0;
+                while done < all {
                     fetch.step();
-                    let to = target.wrapping_add(a * LINE);
+                    let left = all - done;
+                    if !STREAM && !SPARSE && left * columns.len() <= FEW {
+                        let columns = b * LANES..b * LANES + columns.len();
+                        // SAFETY: as the caller says.
+                        unsafe {
+                            each::<[u8; $itemsize]>(source, target, plane, done..all, columns)
+                        };
+                        break;
+                    }
+                    // Rather than a part of a line, some rows are moved once more.
+                    let again = !STREAM && left < LANES && all >= LANES;
+                    let first = if again { all - LANES } else { done };
+                    let rows = &plane.a[first..all.min(first + LANES)];
+                    done = first + rows.len();
+                    let to = target.wrapping_add(first * $itemsize);
                     let written = mask(rows.len() * $itemsize);
                     let repeated;
                     let rows: &[isize; LANES] = match rows.try_into() {
