@@ -44,6 +44,11 @@ pub(crate) fn streams(bytes: usize, threads: usize) -> bool {
     bytes > shared_cache(threads).saturating_mul(5) / 4
 }
 
+/// How many of so many threads are worth their while for so many bytes.
+pub(crate) fn worth(bytes: usize, threads: usize) -> usize {
+    threads.min(bytes.div_ceil(WORTH_A_THREAD)).max(1)
+}
+
 /// Shares `tasks` tasks, which move `bytes` bytes together, between as many threads as are worth it.
 pub(crate) fn share(
     tasks: usize,
@@ -51,7 +56,7 @@ pub(crate) fn share(
     threads: usize,
     body: &(dyn Fn(usize, usize) + Sync),
 ) {
-    let threads = threads.min(bytes.div_ceil(WORTH_A_THREAD));
+    let threads = worth(bytes, threads);
     if threads <= 1 {
         return body(0, tasks);
     }

@@ -5,7 +5,7 @@
 
 use crate::PerAxis;
 use crate::loops::{Loop, Nest, runs, turns};
-use crate::share::{Source, Target, share};
+use crate::share::{Source, Target, share, worth};
 use crate::simd::mesh::Mesh;
 use crate::simd::{self, Fetch, Kernel, Plane};
 use crate::tiles::{Cut, Tiles};
@@ -15,6 +15,10 @@ use std::ops::Range;
 /// Bytes of a tile along `a` and along `b` in copies through the caches: of what its rows share with the next tile's, the first-level
 /// cache holds one side.
 const TILE: (usize, usize) = (1 << 10, 2 << 10);
+
+/// Each thread has so many tiles at least, so that none has much more to do than others, while tiles are longer than so many bytes.
+const TILES: usize = 8;
+const SHORTEST: usize = 256;
 
 /// Most elements of a tile along one side.
 const LONGEST: usize = 4096;
@@ -100,19 +104,7 @@ impl Transposition {
     /// The nest's elements must be readable from `source` on and writable from `target` on, by nobody else meanwhile, and be apart.
     pub unsafe fn copy(&self, source: Source, target: Target, threads: usize) {
         let (source, target) = self.from(source, target);
-        let lanes = self.kernel.lanes;
-        let (size_a, size_b) = (turns(&self.a), turns(&self.b));
-        // Where one side is short, a tile has more of the other.
-        let length = |bytes: usize, other: usize, size: usize| {
-            let usual = (bytes / self.itemsize).max(lanes);
-            let others = (other / self.itemsize).max(lanes);
-            (usual * others / size.clamp(1, others)).min(usual.max(LONGEST))
-        };
-        let tiles = Tiles {
-            a: Cut::new(size_a, length(TILE.0, TILE.1, size_b), lanes),
-            b: Cut::new(size_b, length(TILE.1, TILE.0, size_a), lanes),
-            outer: &self.outer,
-        };
+        let tiles = self.tiles(threads);
         self.each(&tiles, threads, &|tables, from, to| {
             let Tables { a, b, mesh, .. } = tables;
             let itemsize = self.itemsize;
@@ -121,6 +113,44 @@ impl Transposition {
             // SAFETY: the tile is within the nest's elements.
             unsafe { self.transpose(mesh, from, to, Plane { a, b, itemsize }, fetch, false) };
         });
+    }
+
+    /// The tiles of a copy through the caches.
+    fn tiles(&self, threads: usize) -> Tiles<'_> {
+        let lanes = self.kernel.lanes;
+        let (size_a, size_b) = (turns(&self.a), turns(&self.b));
+        // Where one side is short, a tile has more of the other.
+        let length = |bytes: usize, other: usize, size: usize| {
+            let usual = (bytes / self.itemsize).max(lanes);
+            let others = (other / self.itemsize).max(lanes);
+            (usual * others / size.clamp(1, others)).min(usual.max(LONGEST))
+        };
+        let mut tiles = Tiles {
+            a: Cut::new(size_a, length(TILE.0, TILE.1, size_b), lanes),
+            b: Cut::new(size_b, length(TILE.1, TILE.0, size_a), lanes),
+            outer: &self.outer,
+        };
+        let enough = match worth(self.bytes(), threads) {
+            1 => 1,
+            threads => TILES * threads,
+        };
+        let shortest = (SHORTEST / self.itemsize).max(lanes);
+        let (mut length_a, mut length_b) = (tiles.a.length, tiles.b.length);
+        while tiles.count() < enough && length_a.max(length_b) > shortest {
+            if length_b >= length_a {
+                length_b /= 2;
+                tiles.b = Cut::new(size_b, length_b, lanes);
+            } else {
+                length_a /= 2;
+                tiles.a = Cut::new(size_a, length_a, lanes);
+            }
+        }
+        tiles
+    }
+
+    /// Bytes of all elements.
+    fn bytes(&self) -> usize {
+        turns(&self.a) * turns(&self.b) * turns(&self.outer) * self.itemsize
     }
 
     /// Transposes a plane, if `stream` past the caches to a target in whole lines.
@@ -182,9 +212,7 @@ impl Transposition {
         body: &(dyn Fn(&mut Tables, isize, isize) + Sync),
     ) {
         let unit = self.itemsize as isize;
-        let elements = turns(&self.a) * turns(&self.b) * turns(&self.outer);
-        let bytes = elements * self.itemsize;
-        share(tiles.count(), bytes, threads, &|begin, end| {
+        share(tiles.count(), self.bytes(), threads, &|begin, end| {
             TABLES.with_borrow_mut(|tables| {
                 tables.tile = (0..0, 0..0);
                 tiles.each(begin, end, |a, b, from, to| {
