@@ -1,9 +1,9 @@
 //! How far functions of 32 bits are from exact values: at numbers all over the type, or at every one of them.
 //!
 //! `FIELDSTONE_STEP=1 cargo test --release -p fieldstone-codegen --test accuracy -- --nocapture` looks at all 2^32 numbers,
-//! which takes about an hour of one core, and prints the largest distance that each function has; `FIELDSTONE_FUNCTIONS`
-//! names those to look at. What is exact is taken from the C library's functions of 64 bits, which are off by a few units of
-//! their last digit, so by less than 10^-7 of one of 32 bits.
+//! which takes one to seven minutes of one core for each function and most of an hour for all, and prints the largest distance
+//! that each function has; `FIELDSTONE_FUNCTIONS` names those to look at. What is exact is taken from the C library's functions
+//! of 64 bits, which are off by a few units of their last digit, so by less than 10^-7 of one of 32 bits.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
