@@ -15,7 +15,7 @@ import xarray as xr
 import fieldstone.storage
 from fieldstone import errors, gtscript
 from fieldstone._core import describe_field
-from fieldstone.gtscript import FORWARD, IJ, PARALLEL, Field, K, computation, interval
+from fieldstone.gtscript import BACKWARD, FORWARD, IJ, PARALLEL, Field, K, computation, interval
 from fieldstone.gtscript.stencil_object import AccessKind, StencilObject
 
 BACKENDS = ["debug", "numpy", "cpu_kfirst", "cpu_ifirst", "gpu"]
@@ -634,6 +634,22 @@ def test_a_wrong_call(compiled: Stencils, arguments: dict[str, Any], error: type
     assert isinstance(raised.value, errors.FieldstoneError)
     if isinstance(out, np.ndarray):
         np.testing.assert_array_equal(out, before)
+
+
+def large_definition(inp: Field[F64], out: Field[IJ, F64]):
+    with computation(FORWARD), interval(...):
+        t = inp
+    with computation(BACKWARD), interval(...):
+        out = t
+
+
+@pytest.mark.filterwarnings("ignore::fieldstone.errors.LayoutWarning")
+@pytest.mark.parametrize("backend", ["debug", "numpy", "cpu_kfirst", "cpu_ifirst"])
+def test_temporaries_that_no_memory_is_large_enough_for(compiled: Stencils, backend: str) -> None:
+    inp, out = np.broadcast_to(1.0, (1, 1, 2**45)), np.zeros((1, 1))
+    with pytest.raises(MemoryError, match="llocate"):
+        compiled(large_definition, backend)(inp, out)
+    assert out[0, 0] == 0.0
 
 
 def test_wrong_positions(compiled: Stencils) -> None:

@@ -128,7 +128,7 @@ impl Interpreter {
     pub unsafe fn run(&self, call: &Call) -> Result<(), RunError> {
         self.check_arguments(call)?;
         // SAFETY: forwarded to the caller.
-        let mut state = unsafe { self.state(call) };
+        let mut state = unsafe { self.state(call)? };
         let stencil = &self.program.stencil;
         self.run_computations(&mut state, call.domain)
             .map_err(|error| nan::explained(error, &state, stencil).in_sources(&stencil.sources))
@@ -175,7 +175,7 @@ impl Interpreter {
     /// # Safety
     ///
     /// As [`Interpreter::run`].
-    unsafe fn state(&self, call: &Call) -> State {
+    unsafe fn state(&self, call: &Call) -> Result<State, RunError> {
         let stencil = &self.program.stencil;
         let fields = stencil.fields.iter().zip(call.fields);
         let mut strides = call.data_strides.iter();
@@ -183,7 +183,7 @@ impl Interpreter {
             .temporaries
             .iter()
             .zip(&self.program.analysis.temporaries);
-        State {
+        Ok(State {
             fields: fields
                 // SAFETY: forwarded to the caller.
                 .map(|(field, argument)| unsafe {
@@ -204,11 +204,11 @@ impl Interpreter {
                         data_dims,
                     )
                 })
-                .collect(),
+                .collect::<Result<_, _>>()?,
             domain: call.domain,
             scalars: call.scalars.iter().map(|scalar| scalar.bits).collect(),
             checks_nan: self.checks_nan,
-        }
+        })
     }
 }
 

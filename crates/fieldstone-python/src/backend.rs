@@ -409,12 +409,12 @@ pub fn run_error(py: Python<'_>, error: &RunError) -> PyErr {
     }
     let class = match error {
         RunError::Interrupted => return PyKeyboardInterrupt::new_err(()),
+        RunError::Memory(error) => return device::exception(py, error),
         RunError::Unsupported { .. } => "GTScriptUnsupportedError",
         RunError::Compilation(_) => "CompilationError",
         RunError::NotCached { .. } => "CacheError",
         RunError::LevelOutside { .. } | RunError::IndexOutside { .. } => "OutOfBoundsError",
         RunError::IntervalOutside { .. } | RunError::IntervalsOverlap { .. } => "IntervalError",
-        RunError::Memory(_) => "DeviceError",
         _ => "ExecutionError",
     };
     raise(py, class, error.to_string())

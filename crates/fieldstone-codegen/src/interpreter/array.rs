@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use fieldstone_device::{DeviceError, DeviceId};
 use fieldstone_stencil::{Axes, Axis, Extent};
 
 use super::Access;
@@ -54,14 +55,14 @@ impl Array {
         }
     }
 
-    /// Zeros on the domain and `extent` around it, none of them written.
+    /// Zeros on the domain and `extent` around it, none of them written; an error where there is no memory for that.
     pub(super) fn temporary(
         itemsize: usize,
         domain: [usize; 3],
         extent: Extent,
         axes: Axes,
         data_dims: &[u32],
-    ) -> Array {
+    ) -> Result<Array, DeviceError> {
         let mut region = Region::new([0; 3], domain).extended(extent);
         let mut points = itemsize as isize;
         let mut strides = [0; 3];
@@ -74,15 +75,15 @@ impl Array {
                 (region.start[n], region.shape[n]) = (0, 1);
             }
         }
-        let mut elements = 1;
+        let mut elements = region.len();
         let mut data = Vec::with_capacity(data_dims.len());
         for size in data_dims {
-            data.push((*size, (elements * region.len() * itemsize) as isize));
-            elements *= *size as usize;
+            data.push((*size, elements.saturating_mul(itemsize) as isize));
+            elements = elements.saturating_mul(*size as usize);
         }
-        let mut memory = vec![0; elements * region.len() * itemsize];
+        let mut memory = zeros::<u8>(elements.saturating_mul(itemsize))?;
         let origin: isize = (0..3).map(|n| -region.start[n] as isize * strides[n]).sum();
-        Array {
+        Ok(Array {
             origin: memory.as_mut_ptr().wrapping_offset(origin),
             strides,
             start: region.start,
@@ -91,9 +92,9 @@ impl Array {
             data,
             own: Some(Own {
                 _memory: memory,
-                written: vec![false; elements * region.len()],
+                written: zeros(elements)?,
             }),
-        }
+        })
     }
 
     /// An error where `region` leaves the array along an axis it has.
@@ -295,6 +296,20 @@ impl Array {
     fn covered(&self) -> [Range<i64>; 3] {
         std::array::from_fn(|n| self.start[n]..self.end[n])
     }
+}
+
+/// Memory for so many elements; an error where there is not enough.
+fn zeros<T: Clone + Default>(count: usize) -> Result<Vec<T>, DeviceError> {
+    let mut memory = Vec::new();
+    memory
+        .try_reserve_exact(count)
+        .map_err(|_| DeviceError::OutOfMemory {
+            bytes: count.saturating_mul(size_of::<T>()),
+            alignment: align_of::<T>(),
+            device: DeviceId::HOST,
+        })?;
+    memory.resize(count, T::default());
+    Ok(memory)
 }
 
 /// The first active point that was not written.
