@@ -9,6 +9,7 @@ import ctypes
 import functools
 import itertools
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -35,21 +36,32 @@ llvm.initialize_native_asmprinter()
 
 
 def host() -> tuple[str, str, str, str]:
-    """Triple, processor and features of this machine, and the version of LLVM, as strings."""
+    """Triple, processor and features of this machine, and the version and code model of LLVM, as strings."""
     version = ".".join(str(part) for part in llvm.llvm_version_info)
     features = llvm.get_host_cpu_features().flatten()
+    triple = llvm.get_process_triple()
     return (
-        llvm.get_process_triple(),
+        triple,
         llvm.get_host_cpu_name(),
         features,
-        f"llvmlite {llvmlite.__version__} llvm {version}",
+        f"llvmlite {llvmlite.__version__} llvm {version} {_code_model(triple)}",
     )
+
+
+def _code_model(triple: str) -> str:
+    """Return how far code may be from what it refers to.
+
+    For a JIT, LLVM takes it that anything may be anywhere. Constants then need two instructions and registers for their
+    addresses, and are loaded again in each round of a loop. Both loaders place the code and the constants of an object
+    file next to each other, and jump to functions that are far away by a way of their own.
+    """
+    return "small" if triple.startswith("x86_64") and sys.platform != "win32" else "jitdefault"
 
 
 def _target_machine() -> Any:
     triple, cpu, features, _ = host()
     return llvm.Target.from_triple(triple).create_target_machine(
-        cpu=cpu, features=features, opt=3, reloc="pic", codemodel="jitdefault"
+        cpu=cpu, features=features, opt=3, reloc="pic", codemodel=_code_model(triple)
     )
 
 

@@ -40,7 +40,10 @@ impl Llvmlite {
         let (Some(identity), Some(cache)) = (identity, cache) else {
             return Self::ask(py);
         };
-        let key = Key::new(&["processor", env!("CARGO_PKG_VERSION")], &[&identity]);
+        let key = Key::new(
+            &["processor and code model", env!("CARGO_PKG_VERSION")],
+            &[&identity],
+        );
         if let Some(known) = cache.noted(&key).and_then(|text| Self::from_text(&text)) {
             return Ok(known);
         }
