@@ -169,7 +169,14 @@ impl Fused<'_> {
                     self.stage(b, (number, at), masks, None, &vectors, &made)
                 }
                 Care::Points | Care::Ends { .. } => {
-                    self.stage_at_ends(b, (number, at), &vectors, &made)
+                    let streaming = match care {
+                        Care::Points | Care::Ends { reads: false } if self.has_whole_ends() => {
+                            self.streams_whole(b, rounds, (number, at))
+                        }
+                        _ => None,
+                    };
+                    let streaming = streaming.as_deref();
+                    self.stage_at_ends(b, (number, at), streaming, &vectors, &made)
                 }
             };
             for (stream, value) in made.into_iter().zip(values) {
@@ -192,6 +199,7 @@ impl Fused<'_> {
         &self,
         b: &mut Builder,
         (number, at): (usize, &str),
+        streaming: Option<&str>,
         vectors: &[Vec<String>],
         made: &[usize],
     ) -> Vec<String> {
@@ -209,8 +217,35 @@ impl Fused<'_> {
             None => lane_mask(b, self.lanes, first, start, end),
         };
         b.when_else_zero(&active, &kinds, |b| {
-            self.stage(b, (number, at), Masks::All(mask), None, vectors, made)
+            self.stage(b, (number, at), Masks::All(mask), streaming, vectors, made)
         })
+    }
+
+    /// Whether vectors that a stage computes as a whole may be among those that look after ends: for those of others, or for
+    /// regions.
+    fn has_whole_ends(&self) -> bool {
+        let mut stages = self.stages.iter();
+        let has_regions = stages.any(|computed| regions(computed.stage).next().is_some());
+        let strict = (0..self.stages.len()).filter(|number| self.is_strict(*number));
+        has_regions || strict.count() > 1
+    }
+
+    /// Whether all of a vector that a stage computes at an end goes past the caches, like those between the ends: a line that is
+    /// stored otherwise has to be read first.
+    fn streams_whole(
+        &self,
+        b: &mut Builder,
+        rounds: &Rounds,
+        (number, at): (usize, &str),
+    ) -> Option<String> {
+        let streaming = rounds.streaming.as_ref()?;
+        let first = b.add(at, self.leads[number] * self.width());
+        let behind = b.add(&first, self.width());
+        let (start, end) = &self.stage_ranges[number];
+        let begun = b.value(format_args!("icmp sle i64 {start}, {first}"));
+        let goes_on = b.value(format_args!("icmp sle i64 {behind}, {end}"));
+        let whole = b.value(format_args!("and i1 {begun}, {goes_on}"));
+        Some(b.value(format_args!("and i1 {streaming}, {whole}")))
     }
 
     /// Computes a stage in a round; returns the values of the streams that it makes.
