@@ -357,6 +357,18 @@ impl Builder {
         values.fold(first, |a, b| self.min(&a, &b))
     }
 
+    /// One of two indices.
+    pub fn select(&mut self, condition: &str, index: &str, otherwise: impl Display) -> String {
+        self.value(format_args!(
+            "select i1 {condition}, i64 {index}, i64 {otherwise}"
+        ))
+    }
+
+    /// Whether a condition does not hold.
+    pub fn not(&mut self, condition: &str) -> String {
+        self.value(format_args!("xor i1 {condition}, true"))
+    }
+
     /// The largest of several; zero of none.
     pub fn largest(&mut self, values: &[String]) -> String {
         let mut values = values.iter().cloned();

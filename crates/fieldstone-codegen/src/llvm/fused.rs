@@ -40,7 +40,7 @@ use super::builder::Builder;
 use super::entry::{Context, Entry};
 use super::place::{self, Panel, Row, Spacing};
 use super::preheader::{Preheader, preheader};
-use super::region::{regions, vectors_without};
+use super::region::{crosses, regions, vectors_without, widest_regions};
 use super::types::Lanes;
 use super::width;
 
@@ -48,7 +48,7 @@ use super::width;
 const REACH: i64 = 2;
 
 /// An index beyond every row.
-const BEYOND: i64 = 1 << 48;
+pub(super) const BEYOND: i64 = 1 << 48;
 
 /// What one loop computes: the row of each stage.
 pub(super) struct Computed<'a> {
@@ -225,12 +225,10 @@ impl Fused<'_> {
             let (start, end) = &computed.range;
             self.stage_ranges.push(match &computed.active {
                 None => computed.range.clone(),
-                Some(active) => {
-                    let select = |b: &mut Builder, index: &str, none: i64| {
-                        b.value(format_args!("select i1 {active}, i64 {index}, i64 {none}"))
-                    };
-                    (select(b, start, BEYOND), select(b, end, -BEYOND))
-                }
+                Some(active) => (
+                    b.select(active, start, BEYOND),
+                    b.select(active, end, -BEYOND),
+                ),
             });
         }
     }
@@ -250,9 +248,7 @@ impl Fused<'_> {
         let [first, end, streaming, roomy] = self.of_row(b, tile, key.as_ref(), &streamed);
         let (whole_first, whole_end) = self.whole(b, &first, &end);
         let rounds = Rounds {
-            whole_first: b.value(format_args!(
-                "select i1 {roomy}, i64 {whole_first}, i64 {BEYOND}"
-            )),
+            whole_first: b.select(&roomy, &whole_first, BEYOND),
             whole_end: b.min(&whole_end, &end),
             first,
             end,
@@ -295,22 +291,43 @@ impl Fused<'_> {
 
     /// The rounds of a row from `first` to `end` in which all that is stored are whole vectors, and no region is computed.
     fn whole(&self, b: &mut Builder, first: &str, end: &str) -> (String, String) {
-        let (mut starts, mut ends) = (vec![first.to_owned()], vec![end.to_owned()]);
-        let strict = (0..self.stages.len()).filter(|number| self.is_strict(*number));
-        for number in strict {
+        // What all rows of a tile have in common comes first, so that it is computed before the loops around rows.
+        let (mut starts, mut ends) = (Vec::new(), Vec::new());
+        let (mut of_row, mut partial) = (Vec::new(), Vec::new());
+        for number in (0..self.stages.len()).filter(|number| self.is_strict(*number)) {
+            let Computed { range, active, .. } = &self.stages[number];
             let lead = self.leads[number] * self.width();
-            let (start, end) = &self.stage_ranges[number];
-            starts.push(b.sub(start, lead));
-            ends.push(b.sub(end, lead + self.width() - 1));
+            starts.push(b.sub(&range.0, lead));
+            ends.push(b.sub(&range.1, lead + self.width() - 1));
+            partial.extend(active.as_ref().map(|active| b.not(active)));
         }
         for (computed, lead) in self.stages.iter().zip(&self.leads) {
-            for area in regions(computed.stage) {
-                let place = (area, &computed.row);
-                let (start, end) = vectors_without(self.entry, b, place, self.width(), BEYOND);
-                starts.push(b.sub(&start, lead * self.width()));
-                ends.push(b.sub(&end, lead * self.width()));
+            for area in widest_regions(computed.stage) {
+                let crosses = crosses(self.entry, b, area, &computed.row);
+                let without = vectors_without(self.entry, b, (area, self.vector), self.width());
+                let lead = lead * self.width();
+                let without = without.map(|(start, end)| (b.sub(&start, lead), b.sub(&end, lead)));
+                match (without, crosses) {
+                    (None, crosses) => partial.push(crosses.unwrap_or_else(|| "true".to_owned())),
+                    (Some((start, end)), None) => {
+                        starts.push(start);
+                        ends.push(end);
+                    }
+                    (Some(without), Some(crosses)) => of_row.push((without, crosses)),
+                }
             }
         }
-        (b.largest(&starts), b.smallest(&ends))
+        for ((start, end), crosses) in of_row {
+            starts.push(b.select(&crosses, &start, -BEYOND));
+            ends.push(b.select(&crosses, &end, BEYOND));
+        }
+        starts.push(first.to_owned());
+        ends.push(end.to_owned());
+        let (first, end) = (b.largest(&starts), b.smallest(&ends));
+        let either = |one, other| b.value(format_args!("or i1 {one}, {other}"));
+        match partial.into_iter().reduce(either) {
+            Some(partial) => (b.select(&partial, &BEYOND.to_string(), first), end),
+            None => (first, end),
+        }
     }
 }

@@ -12,6 +12,7 @@ use fieldstone_stencil::{Area, Axis, Level, Offset};
 use super::body::Body;
 use super::builder::Builder;
 use super::entry::Entry;
+use super::fused::BEYOND;
 use super::place::{self, Row};
 use super::range::{bound, clip_area, in_area};
 
@@ -24,8 +25,20 @@ pub(super) fn regions(stage: &Stage) -> impl Iterator<Item = Area> {
     stage.statements.iter().filter_map(area)
 }
 
+/// Those of [`regions`] that are not within another one.
+pub(super) fn widest_regions(stage: &Stage) -> impl Iterator<Item = Area> {
+    let mut widest: Vec<Area> = Vec::new();
+    for area in regions(stage) {
+        if !widest.iter().any(|other| other.covers(area, Offset::ZERO)) {
+            widest.retain(|other| !area.covers(*other, Offset::ZERO));
+            widest.push(area);
+        }
+    }
+    widest.into_iter()
+}
+
 /// Whether a row has points of an area; `None` where each one has.
-fn crosses(entry: &Entry, b: &mut Builder, area: Area, row: &Row) -> Option<String> {
+pub(super) fn crosses(entry: &Entry, b: &mut Builder, area: Area, row: &Row) -> Option<String> {
     let mut crosses: Option<String> = None;
     for axis in [Axis::I, Axis::J] {
         if axis == row.vector {
@@ -43,43 +56,27 @@ fn crosses(entry: &Entry, b: &mut Builder, area: Area, row: &Row) -> Option<Stri
     crosses
 }
 
-/// The range of the first lanes of vectors of a row that have no point in an area: at or behind the first index, and before the
-/// second one. `never` is an index beyond every row.
+/// The range of the first lanes of vectors of a row that have no point in an area, which the row crosses: at or behind the first
+/// index, and before the second one. `None` where any vector may have one.
 pub(super) fn vectors_without(
     entry: &Entry,
     b: &mut Builder,
-    (area, row): (Area, &Row),
+    (area, axis): (Area, Axis),
     width: i64,
-    never: i64,
-) -> (String, String) {
-    let crosses = crosses(entry, b, area, row);
-    let part = match row.vector {
-        Axis::K => Range {
-            start: None,
-            end: None,
-        },
+) -> Option<(String, String)> {
+    let Range { start, end } = match axis {
+        Axis::K => return None,
         axis => area.along(axis),
     };
-    let (first, end) = match (part.start, part.end) {
+    match (start, end) {
         (_, Some(end)) if end.level == Level::Start => {
-            (bound(entry, b, row.vector, end), never.to_string())
+            Some((bound(entry, b, axis, end), BEYOND.to_string()))
         }
         (Some(start), _) if start.level == Level::End => {
-            let start = bound(entry, b, row.vector, start);
-            ((-never).to_string(), b.sub(&start, width - 1))
+            let start = bound(entry, b, axis, start);
+            Some(((-BEYOND).to_string(), b.sub(&start, width - 1)))
         }
-        _ => (never.to_string(), (-never).to_string()),
-    };
-    match crosses {
-        None => (first, end),
-        Some(crosses) => {
-            let mut choose = |index: String, otherwise: i64| {
-                b.value(format_args!(
-                    "select i1 {crosses}, i64 {index}, i64 {otherwise}"
-                ))
-            };
-            (choose(first, -never), choose(end, never))
-        }
+        _ => None,
     }
 }
 

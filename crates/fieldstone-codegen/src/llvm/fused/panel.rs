@@ -16,9 +16,7 @@ impl Fused<'_> {
         let roomy = self.is_roomy(b, &first, &end);
         let (whole_first, whole_end) = self.whole(b, &first, &end);
         let rounds = Rounds {
-            whole_first: b.value(format_args!(
-                "select i1 {roomy}, i64 {whole_first}, i64 {BEYOND}"
-            )),
+            whole_first: b.select(&roomy, &whole_first, BEYOND),
             whole_end: b.min(&whole_end, &end),
             first,
             end,

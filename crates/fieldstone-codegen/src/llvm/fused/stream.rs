@@ -21,16 +21,34 @@ impl Fused<'_> {
         })
     }
 
+    /// Whether a stage writes anything that an earlier one reads or writes.
+    fn overwrites(&self, later: usize, earlier: usize) -> bool {
+        let mut written = HashSet::new();
+        accesses(&self.stages[later].stage.statements, &mut |access| {
+            if access.write {
+                written.insert(access.target);
+            }
+        });
+        let mut found = false;
+        accesses(&self.stages[earlier].stage.statements, &mut |access| {
+            found |= written.contains(&access.target);
+        });
+        found
+    }
+
     pub(super) fn find_streams(&mut self) {
         let width = self.width();
         let needs: Vec<Vec<Need>> = self.stages.iter().map(|c| needs(c.stage)).collect();
         let newest = |ahead: i64| (ahead + width - 1).div_euclid(width).max(0);
         let along = |offset: Offset| i64::from(offset.along(self.vector));
-        // A stage is nowhere behind a later one, so that what it reads is not yet overwritten.
+        // A stage is nowhere behind a later one that overwrites what it uses. Others are no further ahead than they are read:
+        // so fewer vectors are in registers, and fewer rounds look after the ends of some stage.
         let mut leads = vec![0; self.stages.len()];
         for reader in (0..leads.len()).rev() {
-            if let Some(next) = leads.get(reader + 1) {
-                leads[reader] = leads[reader].max(*next);
+            for later in reader + 1..leads.len() {
+                if self.overwrites(later, reader) {
+                    leads[reader] = leads[reader].max(leads[later]);
+                }
             }
             for Need { key, .. } in &needs[reader] {
                 let (target, offset) = key;
