@@ -55,8 +55,9 @@ pub struct Scratch {
     pub line: Option<usize>,
     /// Points of such a row where columns crowd or share cache lines, unless tiles were chosen.
     pub short: Option<usize>,
-    /// Whether a nest of rows reads other rows along the block axis than the one it computes.
-    pub reads_blocks: bool,
+    /// Points of the rows of a tile, at most, of a nest without scratch that reads other rows along the block axis than the one
+    /// it computes: what it reads of them stays in the second-level cache until the next ones are computed.
+    pub plane: Option<usize>,
     /// Largest tile along the block axis; `None` without scratch.
     pub block: Option<usize>,
     /// Largest tile along the sliding axis, where that was chosen.

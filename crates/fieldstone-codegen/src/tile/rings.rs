@@ -1,6 +1,8 @@
 //! Rings of rows.
 
-use fieldstone_stencil::ir::{Stencil, TempId};
+use std::collections::HashSet;
+
+use fieldstone_stencil::ir::{self, Stencil, TempId};
 use fieldstone_stencil::schedule::{self, Placement, RowNest, Schedule};
 use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Axis, DType, Extent};
@@ -19,6 +21,9 @@ const RING_SHARE: usize = 8;
 
 /// The same for a tile of blocks of rows, whose rows are short.
 const BLOCK_SHARE: usize = 3;
+
+/// The part of a second-level cache that planes should stay within that are read again.
+const PLANE_SHARE: usize = 2;
 
 /// Rows along the block axis where stages reach along it: as many as fit.
 const BLOCK_ROWS: &[usize] = &[32, 16, 8];
@@ -41,7 +46,7 @@ impl Scratch {
             return Scratch::of_panels(stencil, &rings, nest, choices, target);
         }
         let chosen = Scratch {
-            reads_blocks: reach_along(nest, nest.roles.block) > 0,
+            plane: plane(stencil, nest, target),
             vector: choices.tile(nest.roles.vector).map(whole_lines),
             block: choices.tile(nest.roles.block),
             slide: choices.tile(nest.roles.slide),
@@ -79,7 +84,7 @@ impl Scratch {
         let model = || [512, 256, 128].into_iter().find(fits).unwrap_or(LINE);
         Scratch {
             slide: chosen.slide,
-            reads_blocks: chosen.reads_blocks,
+            plane: chosen.plane,
             ..plan(chosen.vector.map_or_else(model, |vector| {
                 vector.min(LINE * (MOST_RINGS / plan(LINE).bytes).max(1))
             }))
@@ -144,6 +149,40 @@ pub(super) fn rings_of(
         scratch.places.insert(*id, place);
     }
     scratch
+}
+
+/// As [`Scratch`] has it: points of which all that is read and written fits a part of the second-level cache, until those of the
+/// next block are computed.
+fn plane(stencil: &Stencil, nest: &RowNest, target: &Target) -> Option<usize> {
+    let block = nest.roles.block;
+    if reach_along(nest, block) == 0 {
+        return None;
+    }
+    let mut rows = HashSet::new();
+    for accesses in nest
+        .stages
+        .iter()
+        .flat_map(|stage| &stage.statements)
+        .map(Accesses::of)
+    {
+        let reads = accesses
+            .reads
+            .iter()
+            .map(|(target, offset)| (*target, offset.along(block)));
+        rows.extend(reads.chain(accesses.written().map(|target| (target, 0))));
+    }
+    let size = |target| match target {
+        ir::Target::Field(id) => stencil.field(id).dtype.size(),
+        ir::Target::Temp(_) => 0,
+    };
+    let lies = |target: &ir::Target| {
+        [nest.roles.vector, block]
+            .iter()
+            .all(|axis| stencil.target_axes(*target).contains(*axis))
+    };
+    let rows = rows.into_iter().filter(|(target, _)| lies(target));
+    let bytes: usize = rows.map(|(target, _)| size(target)).sum();
+    Some(target.caches.second / PLANE_SHARE / bytes.max(1))
 }
 
 /// How far along an axis a nest reads anything.

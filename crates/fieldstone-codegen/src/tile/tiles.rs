@@ -1,11 +1,15 @@
 //! How a domain is cut into tiles.
 
+use fieldstone_stencil::Axis;
 use fieldstone_stencil::schedule::{ColumnNest, RowNest};
 
 use super::{LINE, Scratch};
 
-/// Rows of a tile without scratch: enough to amortise the tile, few enough to keep its planes in a cache.
-const ROWS_PER_CHUNK: usize = 32;
+/// Rows of a tile without scratch that reads other rows along the block axis, where these are short.
+const SHORT_ROWS_PER_CHUNK: usize = 32;
+
+/// The same where they are long, at least: enough to amortise the tile.
+const FEWEST_ROWS_PER_CHUNK: usize = 8;
 
 /// Tiles for each thread, so that threads finish together.
 const TILES_PER_THREAD: usize = 4;
@@ -96,11 +100,17 @@ impl Tiles {
         };
         let others = Tiles::new(points, size).total();
         let slide = points[roles.slide.index()];
-        let chunks = if scratch.places.is_empty() && scratch.reads_blocks {
-            slide.div_ceil(ROWS_PER_CHUNK)
-        } else {
-            // Rows at the edge of a chunk are computed twice, so only as many chunks as the threads need.
-            (threads * TILES_PER_THREAD).div_ceil(others.max(1))
+        // Rows at the edge of a chunk are computed twice, so only as many chunks as the threads need.
+        let needed = (threads * TILES_PER_THREAD).div_ceil(others.max(1));
+        let chunks = match scratch.plane.filter(|_| scratch.places.is_empty()) {
+            Some(plane) => {
+                let rows = match roles.vector {
+                    Axis::K => SHORT_ROWS_PER_CHUNK,
+                    axis => (plane / points[axis.index()].max(1)).max(FEWEST_ROWS_PER_CHUNK),
+                };
+                slide.div_ceil(rows).max(needed)
+            }
+            None => needed,
         };
         let chunk = slide.div_ceil(chunks.clamp(1, slide.max(1)));
         size[roles.slide.index()] = scratch.slide.unwrap_or(chunk);
