@@ -11,7 +11,7 @@ use crate::array::ArrayShape;
 use crate::choices::Choices;
 use crate::cost::{Cost, worthwhile};
 use crate::llvm::{self, Kernel, Layout, Module, Target};
-use crate::native::extended;
+use crate::native::{extended, levels_of};
 use crate::tile::{Lines, Scratch, Tiles};
 
 /// The axis along which most fields are contiguous, of those with the most axes: a plane has little to say beside volumes.
@@ -78,14 +78,19 @@ impl Plan {
     pub fn tiles(&self, nest: usize, domain: [usize; 3], threads: usize) -> Vec<Tiles> {
         let kernels = self.kernels(nest).iter().zip(&self.costs[self.range(nest)]);
         let mut kernels = kernels.map(|(kernel, cost)| (&kernel.scratch, cost));
-        let rows = |nest: &RowNest, (scratch, cost): (&Scratch, &Cost), levels: usize| {
-            let points = extended([domain[0], domain[1], levels], nest.extent);
-            let threads = worthwhile(cost.nanoseconds(points), threads);
-            Tiles::of_rows(nest, scratch, points, threads, Lines::Apart)
-        };
+        let rows =
+            |nest: &RowNest, (scratch, cost): (&Scratch, &Cost), [costly, levels]: [usize; 2]| {
+                let [costly, points] = [costly, levels]
+                    .map(|levels| extended([domain[0], domain[1], levels], nest.extent));
+                let threads = worthwhile(cost.nanoseconds(costly), threads);
+                Tiles::of_rows(nest, scratch, points, threads, Lines::Apart)
+            };
         match &self.schedule.nests[nest] {
             Nest::Rows(nest) => (kernels.take(1))
-                .map(|kernel| rows(nest, kernel, domain[2]))
+                .map(|kernel| {
+                    let levels = levels_of(nest, domain[2]).len();
+                    rows(nest, kernel, [domain[2], levels])
+                })
                 .collect(),
             Nest::Columns(nest) => {
                 let points = extended(domain, nest.extent);
@@ -96,7 +101,8 @@ impl Plan {
             Nest::Levels(nest) => {
                 let nests = nest.sections.iter().flat_map(|(_, nests)| nests);
                 let both = nests.zip(kernels);
-                both.map(|(nest, kernel)| rows(nest, kernel, 1)).collect()
+                both.map(|(nest, kernel)| rows(nest, kernel, [1, 1]))
+                    .collect()
             }
         }
     }

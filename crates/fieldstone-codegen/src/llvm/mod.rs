@@ -215,6 +215,11 @@ impl Kernel {
         }
     }
 
+    /// Whether it stores past the caches where that is better for others, though it would not for itself.
+    pub fn may_stream(&self) -> bool {
+        self.streamed > 0 && self.stores.is_none()
+    }
+
     /// Rows ahead that are fetched into the caches: none where they already have what the call needs, of which the processor
     /// gets enough by itself.
     pub fn fetched_ahead(&self, points: usize, caches: usize) -> usize {

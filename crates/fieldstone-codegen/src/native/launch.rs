@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use fieldstone_device::{DeviceError, Pool, Scratch, shared_cache};
 use fieldstone_stencil::schedule::{Nest, RowNest};
-use fieldstone_stencil::{Extent, ir::Order};
+use fieldstone_stencil::{Axis, Extent, ir::Order};
 
 use super::{KernelFunction, Variant};
 use crate::cost::{Cost, worthwhile};
@@ -20,8 +20,11 @@ thread_local! {
 
 /// What runs one after the other on a domain.
 pub(super) enum Part {
-    /// A kernel on all levels.
-    Whole(Step),
+    /// A kernel on all levels that it computes.
+    Whole {
+        step: Box<Step>,
+        levels: Range<usize>,
+    },
     /// Kernels on one level after the other.
     Levels {
         levels: Range<usize>,
@@ -39,12 +42,28 @@ pub(super) struct Step {
     threads: usize,
     /// Nanoseconds it takes on one thread, if that is known.
     work: f64,
-    /// Whether results are stored past the caches.
+    /// Whether results are stored past the caches, and whether they may be where it is better for others.
     streams: bool,
-    /// Rows ahead that are fetched into the caches.
+    may_stream: bool,
+    /// Rows ahead that are fetched into the caches, and the same where it is for others that results go past them: what is read then
+    /// comes from memory, too, and stores past the caches wait for those of rows that end within a line.
     ahead: usize,
+    ahead_for_others: usize,
+    /// Bytes of the fields that it reads or writes.
+    bytes: usize,
     /// Bytes of scratch memory for each thread.
     scratch: usize,
+}
+
+/// The points of a kernel.
+#[derive(Clone, Copy)]
+struct Points {
+    /// Along I, J, K, of which it is known what they cost.
+    costly: [usize; 3],
+    /// Those at which fields are read and written.
+    moved: usize,
+    /// Levels of the domain.
+    levels: usize,
 }
 
 /// A kernel and what there is to know of it.
@@ -58,6 +77,11 @@ struct Code<'a> {
 impl Variant {
     /// What runs on a domain, with so many threads at most.
     pub(super) fn parts(&self, domain: [usize; 3], threads: usize) -> Vec<Part> {
+        let points = |costly: [usize; 3], moved: [usize; 3]| Points {
+            costly,
+            moved: moved.iter().product(),
+            levels: domain[2],
+        };
         let kernels = self.kernels.iter().zip(&self.plan.module.kernels);
         let mut codes = (kernels.zip(&self.plan.costs)).map(|((function, kernel), cost)| Code {
             function: *function,
@@ -69,21 +93,33 @@ impl Variant {
         for nest in &self.plan.schedule.nests {
             match nest {
                 Nest::Rows(nest) => {
-                    let step = next().on_rows(nest, domain, domain[2], threads);
-                    parts.push(Part::Whole(step));
+                    let levels = levels_of(nest, domain[2]);
+                    let computed = [domain[0], domain[1], levels.len()];
+                    let points = points(domain, computed);
+                    let step = next().on_rows(nest, points, computed, threads);
+                    parts.push(Part::Whole {
+                        step: Box::new(step),
+                        levels,
+                    });
                 }
                 Nest::Columns(nest) => {
-                    let points = extended(domain, nest.extent);
+                    let computed = extended(domain, nest.extent);
                     let tiles = |kernel: &Kernel, threads| {
-                        [Tiles::of_columns(nest, &kernel.scratch, points, threads);
+                        [Tiles::of_columns(nest, &kernel.scratch, computed, threads);
                             Lines::ALL.len()]
                     };
-                    parts.push(Part::Whole(next().step(domain, points, threads, tiles)));
+                    let step = next().step(points(computed, domain), threads, tiles);
+                    parts.push(Part::Whole {
+                        step: Box::new(step),
+                        levels: 0..domain[2],
+                    });
                 }
                 Nest::Levels(nest) => {
                     for (interval, nests) in &nest.sections {
+                        let level = [domain[0], domain[1], 1];
+                        let points = points(level, domain);
                         let steps = nests.iter();
-                        let steps = steps.map(|nest| next().on_rows(nest, domain, 1, threads));
+                        let steps = steps.map(|nest| next().on_rows(nest, points, level, threads));
                         parts.push(Part::Levels {
                             levels: interval.resolve(domain[2]),
                             downwards: nest.order == Order::Backward,
@@ -98,23 +134,24 @@ impl Variant {
 }
 
 impl Code<'_> {
-    fn on_rows(self, nest: &RowNest, domain: [usize; 3], levels: usize, threads: usize) -> Step {
-        let points = extended([domain[0], domain[1], levels], nest.extent);
-        self.step(domain, points, threads, |kernel, threads| {
-            Lines::ALL.map(|lines| Tiles::of_rows(nest, &kernel.scratch, points, threads, lines))
+    /// Of a nest of rows, with tiles of so many points.
+    fn on_rows(self, nest: &RowNest, points: Points, computed: [usize; 3], threads: usize) -> Step {
+        let computed = extended(computed, nest.extent);
+        let costly = extended(points.costly, nest.extent);
+        self.step(Points { costly, ..points }, threads, |kernel, threads| {
+            Lines::ALL.map(|lines| Tiles::of_rows(nest, &kernel.scratch, computed, threads, lines))
         })
     }
 
     fn step(
         self,
-        domain: [usize; 3],
-        points: [usize; 3],
+        points: Points,
         threads: usize,
         tiles: impl FnOnce(&Kernel, usize) -> [Tiles; Lines::ALL.len()],
     ) -> Step {
-        let work = self.cost.nanoseconds(points);
+        let work = self.cost.nanoseconds(points.costly);
         let threads = worthwhile(work, threads);
-        let all = domain.iter().product();
+        let caches = shared_cache(threads);
         Step {
             function: self.function,
             tiles: tiles(self.kernel, threads),
@@ -123,9 +160,12 @@ impl Code<'_> {
                 true => f64::INFINITY,
                 false => work,
             },
-            streams: self.kernel.streams(all, shared_cache(threads)),
-            ahead: self.kernel.fetched_ahead(all, shared_cache(threads)),
-            scratch: self.kernel.scratch.total(domain[2]),
+            streams: self.kernel.streams(points.moved, caches),
+            may_stream: self.kernel.may_stream(),
+            ahead: self.kernel.fetched_ahead(points.moved, caches),
+            ahead_for_others: self.kernel.fetch.ahead,
+            bytes: self.kernel.moved.saturating_mul(points.moved),
+            scratch: self.kernel.scratch.total(points.levels),
         }
     }
 }
@@ -133,7 +173,7 @@ impl Code<'_> {
 impl Part {
     fn steps(&self) -> &[Step] {
         match self {
-            Part::Whole(step) => std::slice::from_ref(step),
+            Part::Whole { step, .. } => std::slice::from_ref(&**step),
             Part::Levels { steps, .. } => steps,
         }
     }
@@ -148,12 +188,17 @@ impl Part {
     pub fn work(&self) -> f64 {
         let once: f64 = self.steps().iter().map(|step| step.work).sum();
         match self {
-            Part::Whole(_) => once,
+            Part::Whole { .. } => once,
             Part::Levels { levels, .. } => once * levels.len() as f64,
         }
     }
 
-    /// Runs on all levels, or on one level after the other.
+    /// Bytes of the fields that it reads or writes.
+    pub fn bytes(&self) -> usize {
+        self.steps().iter().map(|step| step.bytes).sum()
+    }
+
+    /// Runs on all levels, or on one level after the other. Results go past the caches where this says so, too.
     ///
     /// # Errors
     /// If there is no memory for scratch.
@@ -163,12 +208,14 @@ impl Part {
     pub unsafe fn run(
         &self,
         words: &mut [u64],
-        levels: usize,
+        past_caches: bool,
         lines: Lines,
     ) -> Result<(), DeviceError> {
         match self {
-            // SAFETY: as the caller says.
-            Part::Whole(step) => unsafe { step.run(words, 0..levels, lines) },
+            Part::Whole { step, levels } => {
+                // SAFETY: as the caller says.
+                unsafe { step.run(words, levels.clone(), past_caches, lines) }
+            }
             Part::Levels {
                 levels,
                 downwards,
@@ -181,7 +228,7 @@ impl Part {
                     };
                     for step in steps {
                         // SAFETY: as the caller says.
-                        unsafe { step.run(words, level..level + 1, lines)? };
+                        unsafe { step.run(words, level..level + 1, false, lines)? };
                     }
                 }
                 Ok(())
@@ -197,8 +244,10 @@ impl Step {
         &self,
         words: &mut [u64],
         levels: Range<usize>,
+        past_caches: bool,
         lines: Lines,
     ) -> Result<(), DeviceError> {
+        let for_others = past_caches && self.may_stream && !self.streams;
         let tiles = &self.tiles[lines as usize];
         words[Words::LEVELS] = levels.start as u64;
         words[Words::LEVELS + 1] = levels.end as u64;
@@ -206,8 +255,11 @@ impl Step {
             words[Words::TILE + axis] = tiles.size[axis] as u64;
             words[Words::COUNT + axis] = tiles.count[axis] as u64;
         }
-        words[Words::STREAM] = u64::from(self.streams);
-        words[Words::AHEAD] = self.ahead as u64;
+        words[Words::STREAM] = u64::from(self.streams || for_others);
+        words[Words::AHEAD] = match for_others {
+            true => self.ahead_for_others as u64,
+            false => self.ahead as u64,
+        };
         let words: &[u64] = words;
         let problem = Mutex::new(None);
         let body = |_, begin: usize, end: usize| {
@@ -230,6 +282,21 @@ impl Step {
         let problem = problem.into_inner().unwrap_or_else(PoisonError::into_inner);
         problem.map_or(Ok(()), Err)
     }
+}
+
+/// The levels of a domain that a nest of rows computes, and those between them.
+pub(crate) fn levels_of(nest: &RowNest, levels: usize) -> Range<usize> {
+    // Where vectors run along K, tiles are aligned to the first level of the domain.
+    if nest.roles.block != Axis::K || nest.roles.are_panels() {
+        return 0..levels;
+    }
+    let all = nest
+        .stages
+        .iter()
+        .map(|stage| stage.interval.resolve(levels));
+    let some = all.filter(|range| !range.is_empty());
+    some.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end))
+        .unwrap_or(0..0)
 }
 
 pub(crate) fn extended(domain: [usize; 3], extent: Extent) -> [usize; 3] {

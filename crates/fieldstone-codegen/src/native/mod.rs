@@ -4,6 +4,7 @@ mod code;
 mod launch;
 mod memory;
 mod prepared;
+mod traffic;
 mod tuning;
 
 use std::sync::{Arc, Mutex};
@@ -11,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use fieldstone_device::HostMemory;
 use fieldstone_stencil::program::Program;
 
-pub(crate) use self::launch::extended;
+pub(crate) use self::launch::{extended, levels_of};
 pub use self::prepared::Prepared;
 pub use crate::arguments::contiguous_along;
 use crate::cache::Cache;

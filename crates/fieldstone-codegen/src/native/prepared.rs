@@ -4,11 +4,12 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use fieldstone_device::HostMemory;
+use fieldstone_device::{HostMemory, shared_cache};
 use fieldstone_stencil::Axis;
 use fieldstone_stencil::ir::Field;
 
 use super::launch::Part;
+use super::traffic::Traffic;
 use super::{Native, Variant};
 use crate::arguments::contiguous_along;
 use crate::call::{Call, FieldArgument, ScalarArgument};
@@ -42,7 +43,8 @@ const BRIEF: f64 = 10_000.0;
 
 /// What runs, and the words that are the same in each run.
 pub(super) struct Run {
-    levels: usize,
+    /// What it moves, if that is worth a note.
+    traffic: Option<Traffic>,
     template: Template,
     parts: Vec<Part>,
     /// The words with the addresses of fields whose levels follow each other in memory, in columns that lie whole cache lines
@@ -146,17 +148,20 @@ impl Native {
     pub(super) fn run_of(&self, variant: &Variant, call: &Call<'_>) -> Run {
         let schedule = &variant.plan.schedule;
         let (arguments, _) = self.compilation.elements.arguments(call);
-        let fields = &self.compilation.program.stencil.fields;
+        let program = &self.compilation.program;
+        let fields = &program.stencil.fields;
+        let parts = match call.domain.contains(&0) {
+            true => Vec::new(),
+            false => variant.parts(call.domain, call.threads),
+        };
+        let bytes = parts.iter().map(Part::bytes).sum();
         Run {
+            traffic: Traffic::new(program, &variant.words, bytes, shared_cache(call.threads)),
             columns: columns(fields, &arguments, &variant.words),
             crowded: along_levels(fields, &arguments)
                 .all(|(_, argument)| argument.strides[Axis::J.index()] % CROWDED as isize == 0),
-            levels: call.domain[2],
             template: Template::new(&self.compilation, schedule, &variant.words, call),
-            parts: match call.domain.contains(&0) {
-                true => Vec::new(),
-                false => variant.parts(call.domain, call.threads),
-            },
+            parts,
         }
     }
 
@@ -176,10 +181,13 @@ impl Native {
         (run.template).write(&mut words, pointers, starts, scalars);
         words[Words::FAILURE] = failure.as_ptr() as u64;
         let lines = run.lines(&words);
+        let for_memory = (run.traffic.as_ref()).is_some_and(|traffic| traffic.note(&words));
+        // What one part writes another one may read.
+        let past_caches = for_memory && run.parts.len() == 1;
         let mut done = Ok(());
         for part in &run.parts {
             // SAFETY: as the caller says; temporaries are in `memory`, which this run has for itself.
-            done = unsafe { part.run(&mut words, run.levels, lines) };
+            done = unsafe { part.run(&mut words, past_caches, lines) };
             if done.is_err() {
                 break;
             }
