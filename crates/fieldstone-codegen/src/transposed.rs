@@ -72,12 +72,7 @@ impl Transposed {
 
     /// When it is transposed back.
     pub fn storing(&self, nest: &ColumnNest) -> Moment {
-        let written = |sweep: &Sweep| {
-            let stages = sweep.sections.iter().flat_map(|(_, stages)| stages);
-            let mut accesses = stages.flat_map(|stage| stage.statements.iter().map(Accesses::of));
-            accesses.any(|accesses| accesses.written().any(|target| target == self.target))
-        };
-        let last = nest.sweeps.iter().rposition(written);
+        let last = (nest.sweeps.iter()).rposition(|sweep| self.is_written_in(sweep));
         match last.filter(|number| self.is_within(&nest.sweeps[*number])) {
             Some(number) => Moment::Sweep {
                 number,
@@ -85,6 +80,13 @@ impl Transposed {
             },
             None => Moment::Apart,
         }
+    }
+
+    /// Whether a sweep writes to it.
+    pub fn is_written_in(&self, sweep: &Sweep) -> bool {
+        let stages = sweep.sections.iter().flat_map(|(_, stages)| stages);
+        let mut accesses = stages.flat_map(|stage| stage.statements.iter().map(Accesses::of));
+        accesses.any(|accesses| accesses.written().any(|target| target == self.target))
     }
 
     /// Levels of a ring that holds all it is needed for, where it is transposed so many at a time; a power of two. `None` where

@@ -42,14 +42,13 @@ impl ColumnBlock<'_> {
         columns.collect()
     }
 
-    /// Fetches the lines in which a group of levels begins, at each of them those of some columns.
-    pub(super) fn fetch(&self, b: &mut Builder, arrays: &[Columns], group: &str, level: &str) {
+    /// Fetches the lines in which a group of levels begins, those of some columns in each of as many turns as it has levels.
+    pub(super) fn fetch(&self, b: &mut Builder, arrays: &[Columns], group: &str, turn: &str) {
         if arrays.is_empty() {
             return;
         }
         let columns = self.context.scratch.vector.unwrap_or_default() / self.context.scratch.square;
-        let turn = b.sub(level, group);
-        let column = b.mul(&turn, columns);
+        let column = b.mul(turn, columns);
         for array in arrays {
             let bytes = b.mul(group, array.size);
             let skip = b.mul(&column, &array.stride);
@@ -61,6 +60,29 @@ impl ColumnBlock<'_> {
                 }
                 prefetch(b, &address, Fetch::Later);
             }
+        }
+    }
+
+    /// Fetches what is left to the turns of a group that are not among some levels.
+    pub(super) fn fetch_rest(
+        &self,
+        b: &mut Builder,
+        arrays: &[Columns],
+        group: &str,
+        levels: &(String, String),
+    ) {
+        if arrays.is_empty() {
+            return;
+        }
+        let side = self.context.scratch.square.to_string();
+        let before = b.sub(&levels.0, group);
+        let before = b.min(&before, &side);
+        let behind = b.sub(&levels.1, group);
+        let behind = b.max(&behind, "0");
+        for (first, end) in [("0", &before), (behind.as_str(), &side)] {
+            b.for_loop(first, end, "1", |b, turn| {
+                self.fetch(b, arrays, group, turn)
+            });
         }
     }
 }

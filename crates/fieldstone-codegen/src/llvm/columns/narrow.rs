@@ -82,8 +82,12 @@ impl ColumnBlock<'_> {
         let ranges: Vec<(String, String)> = sections
             .map(|(interval, _)| clip_levels(self.entry, b, *interval, self.entry.levels.clone()))
             .collect();
-        let (firsts, ends): (Vec<String>, Vec<String>) = ranges.iter().cloned().unzip();
-        let (first, end) = (b.smallest(&firsts), b.largest(&ends));
+        let sections = sweep.sections.iter();
+        let fetches = sections.map(|(interval, _)| interval.start.level != interval.end.level);
+        let fetches: Vec<bool> = fetches.collect();
+        let (first, end) = range_of_all(b, ranges.iter());
+        let several = ranges.iter().zip(&fetches).filter(|(_, fetches)| **fetches);
+        let fetching = range_of_all(b, several.map(|(range, _)| range));
         let lowest = b.value(format_args!("and i64 {first}, -{side}"));
         let last = b.add(&end, -1);
         let highest = b.value(format_args!("and i64 {last}, -{side}"));
@@ -105,15 +109,15 @@ impl ColumnBlock<'_> {
             self.transpose_group(b, &moves.ahead, &following, upwards);
             self.transpose_group(b, &moves.loads, &group, upwards);
             let group_end = b.add(&group, side);
-            for ((interval, stages), levels) in sweep.sections.iter().zip(&ranges) {
-                let is_one = interval.start.level == interval.end.level;
-                let next = if is_one { &[] } else { next };
+            for ((section, levels), fetches) in sweep.sections.iter().zip(&ranges).zip(&fetches) {
+                let next = if *fetches { next } else { &[] };
                 let levels = (b.max(&levels.0, &group), b.min(&levels.1, &group_end));
                 let any = b.value(format_args!("icmp slt i64 {}, {}", levels.0, levels.1));
                 b.when(&any, |b| {
-                    self.section(b, sweep.order, stages, (&group, &levels), next)
+                    self.section(b, sweep.order, &section.1, (&group, &levels), next)
                 });
             }
+            self.fetch_rest(b, next, &group, &fetching);
             self.transpose_group(b, &moves.stores, &group, upwards);
         });
     }
@@ -123,8 +127,8 @@ impl ColumnBlock<'_> {
         let side = self.context.scratch.square as i64;
         let mut known: HashMap<_, (String, String)> = HashMap::new();
         for each in moves {
-            // A whole square is faster than what is left of one, even if some levels are there already.
-            let whole = each.way == Way::In && each.array.store.is_none();
+            // A whole square is faster than what is left of one, even if some levels are there already, unless they have changed.
+            let whole = each.way == Way::In && !self.changes(each);
             let (lowest, end) = &each.levels;
             let levels = known.entry((lowest, end, whole)).or_insert_with(|| {
                 let behind = b.add(group, side);
@@ -149,6 +153,14 @@ impl ColumnBlock<'_> {
             }
             let following = if upwards { side } else { -side };
             self.transpose(b, each, &inside, (&levels.0, &levels.1), following);
+        }
+    }
+
+    /// Whether the sweep that loads levels of an array writes to them.
+    fn changes(&self, each: &Move<'_>) -> bool {
+        match each.moment {
+            Moment::Sweep { number, .. } => each.array.is_written_in(&self.nest.sweeps[number]),
+            Moment::Apart => each.array.store.is_some(),
         }
     }
 
@@ -177,7 +189,8 @@ impl ColumnBlock<'_> {
         let more = b.value(format_args!("icmp slt i64 {count}, {}", levels.1));
         b.repeat_while(&name, &more);
         let here = level(b, order, levels, count);
-        self.fetch(b, next, group, &here);
+        let turn = b.sub(&here, group);
+        self.fetch(b, next, group, &turn);
         if carried.is_empty() {
             self.part_by_part(b, stages, &here);
         } else {
@@ -336,6 +349,15 @@ impl ColumnBlock<'_> {
         self.context.schedule.is_array(target)
             && stencil.target_axes(target).contains(self.nest.vector)
     }
+}
+
+/// From the first of some ranges to the last.
+fn range_of_all<'a>(
+    b: &mut Builder,
+    ranges: impl Iterator<Item = &'a (String, String)>,
+) -> (String, String) {
+    let (firsts, ends): (Vec<String>, Vec<String>) = ranges.cloned().unzip();
+    (b.smallest(&firsts), b.largest(&ends))
 }
 
 /// Which lanes of so many vectors are in a range of columns.
