@@ -71,8 +71,10 @@ pub enum Place {
     Ring {
         /// Of the first row.
         offset: usize,
-        /// From one row to the next along the block axis.
+        /// Of a row.
         row: usize,
+        /// From one row to the next along the sliding axis, and along the block axis.
+        steps: (usize, usize),
         /// Rows along the sliding axis, a power of two.
         rows: usize,
         /// Rows along the block axis for one along the sliding axis.

@@ -295,17 +295,17 @@ fn scratch_pointer(
     let (bytes, pad) = match place {
         Place::Ring {
             offset: start,
-            row: row_bytes,
+            steps,
             rows,
-            blocks,
             before,
             pad,
+            ..
         } => {
             let roles = entry.roles.expect("rings belong to nests of rows");
             let (slide, block) = (roles.slide.index(), roles.block.index());
             let at = b.add(&row.index[slide], offset.0[slide]);
             let ring = b.value(format_args!("and i64 {at}, {}", rows - 1));
-            let first = b.mul(&ring, blocks);
+            let first = b.mul(&ring, steps.0);
             let in_block = b.sub(&row.index[block], &row.tile[block]);
             let in_block = b.add(&in_block, before as i64 + i64::from(offset.0[block]));
             // A stage whose rows have not begun yet uses the first one.
@@ -317,8 +317,8 @@ fn scratch_pointer(
                 Some(panel) => b.value(format_args!("udiv i64 {in_block}, {}", panel.lanes.width)),
                 None => in_block,
             };
-            let line = b.add(&first, in_block);
-            let bytes = b.mul(&line, row_bytes);
+            let in_block = b.mul(&in_block, steps.1);
+            let bytes = b.add(&first, &in_block);
             (b.add(&bytes, start), pad)
         }
         Place::Column { offset: start } => {

@@ -90,6 +90,19 @@ impl Scratch {
             }))
         }
     }
+
+    /// Makes room for all blocks, each with the rows of all rings. Those of one block are close together: were they a multiple of
+    /// 4 KiB apart, a core would take a load from one row for one of what was just stored in another.
+    fn repeat_blocks(&mut self) {
+        let mut most = 1;
+        for place in self.places.values_mut() {
+            if let Place::Ring { steps, blocks, .. } = place {
+                steps.1 = self.bytes;
+                most = most.max(*blocks);
+            }
+        }
+        self.bytes *= most;
+    }
 }
 
 /// A temporary in a ring: its type, rows along the sliding axis, and reach beyond the tile.
@@ -137,16 +150,24 @@ pub(super) fn rings_of(
         let row = (pad + (vector + around.1) * size).next_multiple_of(LINE) + room;
         let (block_before, block_after) = extent.along(nest.roles.block);
         let blocks = block + block_before.max(0) as usize + block_after.max(0) as usize;
+        let steps = match nest.roles.are_panels() {
+            true => (row, 0),
+            false => (row * blocks, row),
+        };
         let place = Place::Ring {
             offset: scratch.bytes,
             row,
+            steps,
             rows: *rows,
             blocks,
             before: block_before.max(0) as usize,
             pad,
         };
-        scratch.bytes += row * rows * blocks;
+        scratch.bytes += rows * steps.0;
         scratch.places.insert(*id, place);
+    }
+    if nest.roles.are_panels() {
+        scratch.repeat_blocks();
     }
     scratch
 }
