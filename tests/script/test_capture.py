@@ -283,6 +283,9 @@ def test_a_backend_is_named():
         ({"externals": [1]}, errors.ArgumentTypeError, "externals is a mapping"),
         ({"externals": {1: 2}}, errors.ArgumentTypeError, "one of its names is 1"),
         ({"name": 3}, errors.ArgumentTypeError, "name is a string, not 3"),
+        ({"name": "fall speed"}, errors.ArgumentValueError, "name is 'fall speed', expected one that a function can"),
+        ({"name": "physics.class"}, errors.ArgumentValueError, "name is 'physics.class'"),
+        ({"name": "physics."}, errors.ArgumentValueError, "name is 'physics.'"),
         ({"dtypes": "float"}, errors.ArgumentTypeError, "dtypes is a mapping"),
         (
             {"literal_float_precision": 16},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import keyword
 import numbers
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -78,10 +79,13 @@ def define(
             raise ArgumentTypeError(f"externals is a mapping from names to values, but one of its names is {key!r}")
     if name is not None and not isinstance(name, str):
         raise ArgumentTypeError(f"name is a string, not {name!r}")
+    title = (name or function.__name__).rsplit(".", 1)[-1]
+    if not title.isidentifier() or keyword.iskeyword(title):
+        raise ArgumentValueError(f"name is {name!r}, expected one that a function can have, as in 'physics.fall_speed'")
     types = dict(dtypes or {})
     names = {key: element_type(value, {}) for key, value in types.items() if isinstance(key, str)}
     compiled = _core.define(
-        name=(name or function.__name__).rsplit(".", 1)[-1],
+        name=title,
         source=capture.source(function),
         parameters=_parameters(function, namespace or {}, externals or {}, types),
         scopes=capture.scopes(function),
