@@ -83,7 +83,13 @@ unsafe fn fill_avx512<const STREAM: bool>(pattern: &Pattern, target: *mut u8, ro
         unsafe {
             let first = _mm512_loadu_si512(pattern.from(0).as_ptr().cast());
             let line = _mm512_loadu_si512(pattern.from(head).as_ptr().cast());
-            _mm512_mask_storeu_epi8(to.cast(), first_bytes(head), first);
+            // Rather than a part of a line, some bytes of others are written twice: stores with masks take longer.
+            let last = rows.bytes.checked_sub(LINE).filter(|_| !STREAM);
+            if head > 0 && last.is_some() {
+                _mm512_storeu_si512(to.cast(), first);
+            } else if head > 0 {
+                _mm512_mask_storeu_epi8(to.cast(), first_bytes(head), first);
+            }
             for place in (head..tail).step_by(LINE) {
                 let to = to.add(place).cast();
                 if STREAM {
@@ -92,8 +98,13 @@ unsafe fn fill_avx512<const STREAM: bool>(pattern: &Pattern, target: *mut u8, ro
                     _mm512_store_si512(to, line);
                 }
             }
-            let to = to.add(tail);
-            _mm512_mask_storeu_epi8(to.cast(), first_bytes(rows.bytes - tail), line);
+            if let Some(last) = last.filter(|_| tail < rows.bytes) {
+                let end = _mm512_loadu_si512(pattern.from(last).as_ptr().cast());
+                _mm512_storeu_si512(to.add(last).cast(), end);
+            } else if tail < rows.bytes {
+                let to = to.add(tail);
+                _mm512_mask_storeu_epi8(to.cast(), first_bytes(rows.bytes - tail), line);
+            }
         }
     }
 }
