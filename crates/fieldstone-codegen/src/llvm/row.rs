@@ -54,7 +54,7 @@ pub(super) fn stage(
         None => main_loop(b, false),
         Some(stream) => {
             b.when(&stream, |b| main_loop(b, true));
-            let cached = b.value(format_args!("xor i1 {stream}, true"));
+            let cached = b.not(&stream);
             b.when(&cached, |b| main_loop(b, false));
         }
     }

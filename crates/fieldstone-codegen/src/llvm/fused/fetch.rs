@@ -60,7 +60,7 @@ impl Fused<'_> {
             let Some(streaming) = &rounds.streaming else {
                 return;
             };
-            let cached = b.value(format_args!("xor i1 {streaming}, true"));
+            let cached = b.not(streaming);
             b.when(&cached, |b| {
                 for result in self.streamed() {
                     let first = (at, self.leads[result.stage] * self.width());

@@ -102,7 +102,7 @@ impl Fused<'_> {
                 let more = b.value(format_args!("icmp slt i64 {at}, {}", rounds.end));
                 let begun = b.value(format_args!("icmp sge i64 {at}, {}", rounds.whole_first));
                 let whole = b.value(format_args!("and i1 {begun}, {whole}"));
-                let partial = b.value(format_args!("xor i1 {whole}, true"));
+                let partial = b.not(&whole);
                 b.value(format_args!("and i1 {more}, {partial}"))
             }
         };
