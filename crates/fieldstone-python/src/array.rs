@@ -9,6 +9,7 @@ use pyo3::exceptions::{PyIndexError, PySystemError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
 
 use crate::device;
 use crate::errors::raise;
@@ -19,6 +20,12 @@ pub fn numpy(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
     Ok(NUMPY
         .get_or_try_init(py, || py.import("numpy").map(Bound::unbind))?
         .bind(py))
+}
+
+/// Whether an object is one of NumPy's numbers, which have a type like arrays and no memory of their own.
+pub fn is_scalar(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    static GENERIC: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    object.is_instance(GENERIC.import(object.py(), "numpy", "generic")?)
 }
 
 /// Address of the first element of a NumPy array.

@@ -440,7 +440,7 @@ fn number(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
             },
         }));
     }
-    if object.is_instance(&py.import("numpy")?.getattr("generic")?)? {
+    if crate::array::is_scalar(object)? {
         let name: String = object
             .getattr(intern!(py, "dtype"))?
             .getattr(intern!(py, "name"))?

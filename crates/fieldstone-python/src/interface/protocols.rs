@@ -29,7 +29,7 @@ pub fn read<'py>(request: &Request<'_, 'py>, object: &Bound<'py, PyAny>) -> PyRe
             return Err(request.refuse(object, NOWHERE));
         }
         let may_convert = request.purpose == Purpose::Copy;
-        if !may_convert && object.is_instance(&numpy(object.py())?.getattr("generic")?)? {
+        if !may_convert && array::is_scalar(object)? {
             return Err(request.refuse(object, Refusal::NoMemory));
         }
         return Memory::of_array(&by_numpy(request, object)?);

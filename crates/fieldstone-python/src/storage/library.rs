@@ -326,8 +326,7 @@ fn dtype_without_axes<'py>(
     if let Some(computed) = Computed::of(object)? {
         return Ok((computed.ndim() == 0).then_some(computed.dtype));
     }
-    let generic = array::numpy(py)?.getattr(intern!(py, "generic"))?;
-    if !object.is_instance(&generic)? && !object.is_instance_of::<PyBool>() {
+    if !array::is_scalar(object)? && !object.is_instance_of::<PyBool>() {
         return Ok(None);
     }
     let dtype = PyArrayDescr::new(py, object.get_type())?;

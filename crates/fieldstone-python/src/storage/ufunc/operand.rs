@@ -4,8 +4,7 @@ use fieldstone_storage::{Dim, PerAxis, View};
 use numpy::PyUntypedArray;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyComplex, PyFloat, PyInt, PyType};
+use pyo3::types::{PyComplex, PyFloat, PyInt};
 
 use crate::array;
 use crate::errors::raise;
@@ -33,15 +32,13 @@ pub enum Unlabelled {
 
 /// Whether an object is a number of Python or NumPy.
 pub fn is_number(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    static GENERIC: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     if object.is_instance_of::<PyFloat>()
         || object.is_instance_of::<PyInt>()
         || object.is_instance_of::<PyComplex>()
     {
         return Ok(true);
     }
-    let generic = GENERIC.import(object.py(), "numpy", "generic")?;
-    object.is_instance(generic)
+    array::is_scalar(object)
 }
 
 impl<'py> Operand<'py> {
