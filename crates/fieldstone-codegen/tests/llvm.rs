@@ -109,3 +109,14 @@ fn columns_that_lie_along_memory_are_transposed_and_never_gathered() {
     assert!(!text.contains("masked.gather"));
     assert!(!text.contains("masked.scatter"));
 }
+
+#[test]
+fn results_that_go_past_the_caches_are_not_fetched() {
+    let layout = vec![Some(Axis::I); 5];
+    let features = format!("+sse,{AVX512}");
+    let text = emitted(THOMAS, &["IJK float64"; 5], layout, &features);
+    // What the first level reads, what others read, and the result of both sections of the way back, through the caches only.
+    let fetched = 3 + 4 + 2;
+    assert_eq!(text.matches("call void @llvm.prefetch").count(), fetched);
+    assert!(text.contains("!nontemporal"));
+}

@@ -297,9 +297,11 @@ impl ColumnBlock<'_> {
         let row = self.row(level);
         let range = self.range(b, stage);
         let rows = leading(stage, order, self.nest.vector);
-        let ahead = |b: &mut Builder, preheader: &Preheader, first: &str| {
+        let ahead = |b: &mut Builder, preheader: &Preheader, first: &str, stream: bool| {
+            // What goes past the caches is not read before, and would have to leave them again.
+            let fetched = |target| !(stream && self.entry.streamed.contains(target));
             b.when(&self.entry.fetches, |b| {
-                for (target, offset) in &rows {
+                for (target, offset) in rows.iter().filter(|(target, _)| fetched(target)) {
                     self.fetch_later(b, preheader, (*target, *offset), first, order);
                 }
             });

@@ -18,7 +18,7 @@ use super::types::Lanes;
 use super::width::width;
 
 /// Computes a stage for the points `range.0..range.1` of a row. `ahead` fetches what is needed later, from the index of a vector's
-/// first point.
+/// first point, and is told whether results go past the caches.
 pub(super) fn stage(
     context: &Context<'_>,
     entry: &Entry,
@@ -26,7 +26,7 @@ pub(super) fn stage(
     stage: &Stage,
     row: &Row,
     range: &(String, String),
-    ahead: &dyn Fn(&mut Builder, &Preheader, &str),
+    ahead: &dyn Fn(&mut Builder, &Preheader, &str, bool),
 ) {
     if let Some(panel) = &row.panel {
         return panels(context, entry, b, stage, (row, panel), range);
@@ -46,7 +46,7 @@ pub(super) fn stage(
     };
     let main_loop = |b: &mut Builder, stream: bool| {
         b.for_loop(&range.0, &main_end, &width.to_string(), |b, first| {
-            ahead(b, &preheader, first);
+            ahead(b, &preheader, first, stream);
             body(b, Lanes { width }, first, None, stream);
         });
     };

@@ -437,7 +437,7 @@ fn stages(
                     tile: tile.clone(),
                     panel,
                 };
-                row::stage(context, entry, b, stage, &row, &vectors, &|_, _, _| {});
+                row::stage(context, entry, b, stage, &row, &vectors, &|_, _, _, _| {});
             };
             for_blocks(context, entry, b, (&blocks, place), stage.interval, each);
         };
