@@ -5,11 +5,11 @@ use fieldstone_stencil::{Axis, Offset};
 
 use super::{Aligned, Fused, Rounds, Source};
 use crate::llvm::builder::Builder;
-use crate::llvm::memory::{block_address, fetch};
+use crate::llvm::memory::{Fetch, block_address, fetch, prefetch};
 
 impl Fused<'_> {
     /// Fetches those ends of a later row that are not stored as whole vectors: stores past the caches cannot wait for memory, but
-    /// they wait for such a store.
+    /// they wait for such a store. Those of the next row are fetched on from the second-level cache.
     pub(super) fn fetch_ends(&self, b: &mut Builder, rounds: &Rounds, streamed: &[Aligned]) {
         let Some(streaming) = &rounds.streaming else {
             return;
@@ -30,6 +30,9 @@ impl Fused<'_> {
                 b.when(&partial, |b| {
                     let address = block_address(b, &result.pointer, result.size, point);
                     fetch(b, self.entry, result.target, &address, self.later());
+                    let strides = &self.entry.arrays[&result.target].strides;
+                    let next = b.offset(&address, &strides[self.later().index()]);
+                    prefetch(b, &next, Fetch::Soon);
                 });
             }
         }
