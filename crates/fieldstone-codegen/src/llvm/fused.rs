@@ -269,6 +269,14 @@ impl Fused<'_> {
     ) -> [String; 4] {
         let begin = &self.stages[0].row.tile[self.vector.index()];
         let (alike, inside) = (&tile.alike, &tile.inside);
+        if self.makes_rings() {
+            // The vectors that a row stores in a ring are those that the next row loads. Were they across others, which the
+            // processor may not have stored yet, it would wait until it has, behind all that is stored to memory.
+            let roomy = b.choose(inside, &["i1"], vec![String::from("true")], |b| {
+                vec![self.is_roomy(b, &tile.first, &tile.end)]
+            });
+            return [tile.first, tile.end, tile.streaming, roomy[0].clone()];
+        }
         let same = b.value(format_args!("and i1 {alike}, {inside}"));
         let kinds = ["i64", "i64", "i1", "i1"];
         let known = vec![tile.first, tile.end, tile.streaming, String::from("true")];
@@ -287,6 +295,17 @@ impl Fused<'_> {
             vec![first, end, streaming, roomy]
         });
         values.try_into().expect("four values")
+    }
+
+    /// Whether any stage writes a ring.
+    fn makes_rings(&self) -> bool {
+        let mut rings = false;
+        for computed in self.stages {
+            accesses(&computed.stage.statements, &mut |access| {
+                rings |= access.write && self.is_ring(access.target);
+            });
+        }
+        rings
     }
 
     /// The rounds of a row from `first` to `end` in which all that is stored are whole vectors, and no region is computed.
