@@ -14,6 +14,7 @@ use fieldstone_stencil::program::Program;
 
 pub(crate) use self::launch::{extended, levels_of};
 pub use self::prepared::Prepared;
+pub use self::traffic::note_move;
 pub use crate::arguments::contiguous_along;
 use crate::cache::Cache;
 use crate::call::Call;

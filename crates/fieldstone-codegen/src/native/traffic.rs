@@ -3,8 +3,10 @@
 //! A call knows itself only. Stencils of a step that are called one after another may move more than the caches hold though each
 //! of them does not. A result that nobody reads soon then drives out what somebody reads, and what was in its place has to come
 //! from memory before it is overwritten. So bytes that runs move are counted, and results remembered by their addresses: what
-//! became of a result the last time is taken to happen again. What is computed does not depend on it.
+//! became of a result the last time is taken to happen again. Copies and fills between calls count like runs. What is computed does
+//! not depend on it.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use fieldstone_stencil::ir::Field;
@@ -12,7 +14,7 @@ use fieldstone_stencil::program::Program;
 
 use crate::llvm::abi::Words;
 
-/// What the runs of this process moved.
+/// What this process moved.
 static LEDGER: Ledger = Ledger::new();
 
 /// Binary digits of the number of a place.
@@ -21,7 +23,7 @@ const PLACES: u32 = 8;
 /// Runs that move less than one in so many parts of the caches are not counted.
 const SMALL: usize = 64;
 
-/// What runs moved so far, but for small ones.
+/// What was moved so far, but for what is small.
 struct Ledger {
     bytes: AtomicU64,
     /// Results that are remembered; one takes the place of another.
@@ -56,6 +58,25 @@ impl Ledger {
         }
         for_memory
     }
+
+    /// Notes a copy or a fill between these addresses.
+    fn note_move(&self, ranges: &[Range<usize>], bytes: usize, caches: usize) {
+        let now = self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        for result in &self.results {
+            result.note_access(ranges, now, caches as u64);
+        }
+    }
+}
+
+/// Notes that somebody who is no stencil moves so many bytes between these addresses, with caches of so many bytes.
+pub fn note_move(ranges: &[Range<usize>], bytes: usize, caches: usize) {
+    if is_worth_a_note(bytes, caches) {
+        LEDGER.note_move(ranges, bytes, caches);
+    }
+}
+
+fn is_worth_a_note(bytes: usize, caches: usize) -> bool {
+    bytes > caches / SMALL
 }
 
 /// A result of the last run that wrote it. Several threads may mix theirs up, which costs time at most.
@@ -94,6 +115,14 @@ impl Written {
         }
     }
 
+    /// Notes that what lies between these addresses is read or overwritten.
+    fn note_access(&self, ranges: &[Range<usize>], now: u64, caches: u64) {
+        let address = self.address.load(Ordering::Relaxed);
+        if (ranges.iter()).any(|range| range.contains(&(address as usize))) {
+            self.note_read(address, now, caches);
+        }
+    }
+
     fn note_write(&self, address: u64, now: u64) {
         self.address.store(address, Ordering::Relaxed);
         self.at.store(now, Ordering::Relaxed);
@@ -121,7 +150,7 @@ impl Traffic {
             all.filter(|(_, (field, _)): &(usize, (&Field, _))| field.axes.len() == 3)
                 .map(|(number, (_, info))| (words.field(number), info.access))
         };
-        (bytes > caches / SMALL).then(|| Traffic {
+        is_worth_a_note(bytes, caches).then(|| Traffic {
             bytes: bytes as u64,
             caches: caches as u64,
             reads: fields()
@@ -171,5 +200,17 @@ mod tests {
         for _ in 0..3 {
             assert!(!ledger.note(&make, &[0x2000_0040]));
         }
+    }
+
+    #[test]
+    fn what_copies_move_displaces_results() {
+        let (ledger, make) = (Ledger::new(), traffic(&[], &[0]));
+        let step = |from: usize| {
+            ledger.note_move(&[from..from + 0x100, 0x5000..0x5100], 900, 1000);
+            ledger.note(&make, &[0x3000_0040])
+        };
+        assert!(!step(0x4000), "nothing is known of the first one");
+        assert!(step(0x4000));
+        assert!(!step(0x3000_0000), "the copy reads it");
     }
 }

@@ -1,6 +1,7 @@
 //! The elements of a storage's memory: allocated, filled, copied and read.
 
-use fieldstone_device::Pool;
+use fieldstone_codegen::native::note_move;
+use fieldstone_device::{Pool, shared_cache};
 use fieldstone_storage::{Allocation, Spec, StorageError, View};
 use numpy::npyffi::PY_ARRAY_API;
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
@@ -108,7 +109,7 @@ const SMALL: usize = 16 * 1024;
 /// Sets every element of a view that may be written to.
 pub fn fill(py: Python<'_>, view: &View, element: &[u8]) -> PyResult<()> {
     // SAFETY: a storage's view describes memory that the caller's storage keeps alive.
-    moved(py, view, |threads| unsafe {
+    moved(py, (None, view), |threads| unsafe {
         fieldstone_storage::fill(view, element, threads)
     })
 }
@@ -159,22 +160,30 @@ pub fn copy_of_element(py: Python<'_>, element: &[u8]) -> PyResult<View> {
 
 fn copy(py: Python<'_>, source: &View, destination: &View) -> PyResult<()> {
     // SAFETY: the callers keep the memory of both views alive, and make sure that they do not overlap.
-    moved(py, destination, |threads| unsafe {
+    moved(py, (Some(source), destination), |threads| unsafe {
         fieldstone_storage::copy(source, destination, threads)
     })
 }
 
-/// Does `work` that writes to `view`, and lets other Python threads run meanwhile if it takes long.
+/// Does `work` that writes to a view, from another one if there is one, and lets other Python threads run meanwhile if it takes
+/// long.
 fn moved(
     py: Python<'_>,
-    view: &View,
+    (source, view): (Option<&View>, &View),
     work: impl FnOnce(usize) -> Result<(), StorageError> + Send,
 ) -> PyResult<()> {
-    let result = if view.len().saturating_mul(view.itemsize()) <= SMALL {
+    let bytes = view.len().saturating_mul(view.itemsize());
+    let result = if bytes <= SMALL {
         work(1)
     } else {
         let threads = Pool::global().threads();
-        py.detach(|| work(threads))
+        py.detach(|| {
+            let sides: SmallVec<[_; 2]> =
+                source.into_iter().chain([view]).map(View::bounds).collect();
+            let moved = bytes.saturating_mul(sides.len());
+            note_move(&sides, moved, shared_cache(threads));
+            work(threads)
+        })
     };
     result.map_err(|error| exception(py, &error))
 }
