@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fieldstone import gtscript
+from fieldstone import gtscript, storage
 from fieldstone.gtscript import BACKWARD, FORWARD, Field, computation, interval
 
 
@@ -128,3 +128,21 @@ def test_sweeps_that_need_few_levels_at_a_time(backend, levels, columns, dtype):
     gtscript.stencil(backend, differences, dtypes={"real": dtype})(a, b, c, total)
     np.testing.assert_array_equal(c, expected[0])
     np.testing.assert_array_equal(total, expected[1])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("levels", [5, 16, 41])
+@pytest.mark.parametrize("first", [0, 1])
+def test_results_that_go_past_the_caches(first, levels, dtype):
+    rng = np.random.default_rng(3)
+    domain, origin = (4, 37, levels), (2, 1, first)
+    shape = tuple(points + 3 for points in domain)
+    # The columns of the domain begin at cache lines, or one level behind.
+    inp, out = (storage.zeros(shape, dtype, defaults="cpu_kfirst", aligned_index=(2, 1, 0)) for _ in range(2))
+    inp[...] = rng.random(shape).astype(dtype)
+    expected = np.zeros(shape, dtype)
+    inside = tuple(slice(begin, begin + points) for begin, points in zip(origin, domain, strict=True))
+    expected[inside] = np.cumsum(np.asarray(inp)[inside][..., ::-1], axis=2, dtype=dtype)[..., ::-1]
+    stencil = gtscript.stencil("cpu_kfirst", reversed_sum, dtypes={float: dtype}, schedule={"stores": "streamed"})
+    stencil(inp, out, origin=origin, domain=domain)
+    np.testing.assert_array_equal(np.asarray(out), expected)

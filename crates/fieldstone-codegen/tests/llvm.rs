@@ -120,3 +120,19 @@ fn results_that_go_past_the_caches_are_not_fetched() {
     assert_eq!(text.matches("call void @llvm.prefetch").count(), fetched);
     assert!(text.contains("!nontemporal"));
 }
+
+#[test]
+fn whole_lines_of_columns_may_go_past_the_caches() {
+    let features = format!("+sse,{AVX512}");
+    for (kind, way) in [("IJK float64", "8_past"), ("IJK float32", "4_past")] {
+        let text = emitted(THOMAS, &[kind; 5], vec![Some(Axis::K); 5], &features);
+        let (_, function) = (text.split_once(&format!("void @fieldstone_kernel_0_out_{way}(")))
+            .expect("a function");
+        let (body, _) = function.split_once("\n}").expect("an end");
+        assert!(body.contains("align 64, !nontemporal"));
+        assert!(!body.contains("prefetch"));
+    }
+    let layout = vec![Some(Axis::K); 5];
+    let text = emitted(THOMAS, &["IJK float64"; 5], layout, "+sse,+avx,+avx2");
+    assert!(!text.contains("_past"), "rows of squares are half a line");
+}

@@ -11,7 +11,7 @@ use fieldstone_stencil::schedule::{ColumnNest, Stage, Sweep};
 use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Area, Axis, Extent, Offset};
 
-use crate::tile::Block;
+use crate::tile::{Block, LINE};
 use crate::transposed::{Moment, Transposed};
 
 use super::builder::Builder;
@@ -30,7 +30,7 @@ pub(super) fn columns(
     b: &mut Builder,
     nest: &ColumnNest,
 ) {
-    for squares in squares(context) {
+    for squares in squares(context, entry) {
         squares.define(name, b);
     }
     b.for_loop("%begin", "%end", "1", |b, task| {
@@ -46,15 +46,21 @@ pub(super) fn columns(
 }
 
 /// The transpositions of a nest.
-fn squares(context: &Context<'_>) -> Vec<Squares> {
+fn squares(context: &Context<'_>, entry: &Entry) -> Vec<Squares> {
     let scratch = context.scratch;
-    let ways = |array: &Transposed| {
-        let load = array.load.then_some(Way::In);
-        let store = array.store.map(|_| Way::Out);
-        load.into_iter().chain(store)
+    let of_array = |array: &Transposed| {
+        let load = array.load.then(|| squares_of(context, Way::In, array));
+        let store = (array.store).map(|_| squares_of(context, Way::Out, array));
+        let past = |squares: Squares| Squares {
+            past: true,
+            ..squares
+        };
+        let past = store
+            .filter(|_| may_go_past(context, entry, array))
+            .map(past);
+        load.into_iter().chain(store).chain(past)
     };
-    let arrays = scratch.transposed.iter().map(|(array, _)| array);
-    let squares = arrays.flat_map(|array| ways(array).map(|way| squares_of(context, way, array)));
+    let squares = (scratch.transposed.iter()).flat_map(|(array, _)| of_array(array));
     let mut seen = HashSet::new();
     let squares = squares.filter(|squares| seen.insert(*squares));
     squares.collect()
@@ -66,7 +72,14 @@ fn squares_of(context: &Context<'_>, way: Way, array: &Transposed) -> Squares {
         size: array.dtype.size(),
         side: context.scratch.square,
         pitch: context.scratch.level_bytes,
+        past: false,
     }
+}
+
+/// Whether the columns of an array may be stored past the caches: they are not read before, and a row of a square is a cache line.
+fn may_go_past(context: &Context<'_>, entry: &Entry, array: &Transposed) -> bool {
+    let is_line = context.scratch.square * array.dtype.size() == LINE;
+    is_line && !array.load && entry.streamed_columns.contains(&array.target)
 }
 
 /// Of the rows of each target that a stage reads or writes, those that come to a level first.
@@ -275,7 +288,36 @@ impl ColumnBlock<'_> {
             levels: b.sub(end, first),
             following: (following * size as i64).to_string(),
         };
-        squares_of(self.context, each.way, each.array).call(self.name, b, &plane);
+        let squares = squares_of(self.context, each.way, each.array);
+        let past = match each.way {
+            Way::In => None,
+            Way::Out => self.goes_past(b, each.array, &plane.array),
+        };
+        let Some(past) = past else {
+            return squares.call(self.name, b, &plane);
+        };
+        let name = b.begin_when(&past);
+        let all = Squares {
+            past: true,
+            ..squares
+        };
+        all.call(self.name, b, &plane);
+        b.otherwise(&name);
+        squares.call(self.name, b, &plane);
+        b.end_when(&name);
+    }
+
+    /// Whether columns of an array from an address on are stored past the caches, where they may be.
+    fn goes_past(&self, b: &mut Builder, array: &Transposed, address: &str) -> Option<String> {
+        if !may_go_past(self.context, self.entry, array) {
+            return None;
+        }
+        let stride = &self.entry.arrays[&array.target].strides[self.nest.vector.index()];
+        let address = b.value(format_args!("ptrtoint ptr {address} to i64"));
+        let both = b.value(format_args!("or i64 {address}, {stride}"));
+        let rest = b.value(format_args!("and i64 {both}, {}", LINE - 1));
+        let aligned = b.value(format_args!("icmp eq i64 {rest}, 0"));
+        Some(b.value(format_args!("and i1 {}, {aligned}", self.entry.stream)))
     }
 
     /// A level of the block.

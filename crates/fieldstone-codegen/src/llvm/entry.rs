@@ -59,6 +59,8 @@ pub(super) struct Entry {
     /// What may be stored past the caches, and the `i1` that says whether it is.
     pub streamed: HashSet<Written>,
     pub stream: String,
+    /// What may be where it is transposed back.
+    pub streamed_columns: HashSet<Written>,
     /// Rows ahead that are fetched into the caches, and the `i1` that says whether any are.
     pub ahead: String,
     pub fetches: String,
@@ -108,6 +110,7 @@ pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) ->
         outside: String::new(),
         streamed: HashSet::new(),
         stream: String::from("false"),
+        streamed_columns: HashSet::new(),
         ahead: word(b, Words::AHEAD),
         fetches: String::new(),
     };
@@ -115,9 +118,9 @@ pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) ->
     if context.target.has_fence() {
         let flag = word(b, Words::STREAM);
         entry.stream = b.value(format_args!("icmp ne i64 {flag}, 0"));
-        entry.streamed = loops.streamed();
         let in_scratch = |target: &Written| context.scratch.block(*target, 0).is_some();
-        entry.streamed.retain(|target| !in_scratch(target));
+        (entry.streamed_columns, entry.streamed) =
+            loops.streamed().into_iter().partition(in_scratch);
     }
     let mut seen = HashSet::new();
     for target in used.into_iter().filter(|target| seen.insert(*target)) {

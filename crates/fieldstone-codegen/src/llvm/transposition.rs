@@ -3,6 +3,8 @@
 //! They go square by square: as many columns as levels, each row of a square one vector. Blocks of 128 bits, for which
 //! shuffles are cheapest, are transposed in themselves first and then among each other.
 
+use crate::tile::LINE;
+
 use super::builder::Builder;
 use super::memory::{Fetch, prefetch, splat};
 use super::types::Lanes;
@@ -29,6 +31,8 @@ pub(super) struct Squares {
     pub side: usize,
     /// Bytes from one level to the next in scratch.
     pub pitch: usize,
+    /// Whether whole squares are stored past the caches. Their rows are cache lines, and those of all columns begin where one does.
+    pub past: bool,
 }
 
 /// What is transposed: as many levels as a square has, or fewer, of some columns.
@@ -52,7 +56,8 @@ impl Squares {
             Way::In => "in",
             Way::Out => "out",
         };
-        format!("{kernel}_{way}_{}", self.size)
+        let past = if self.past { "_past" } else { "" };
+        format!("{kernel}_{way}_{}{past}", self.size)
     }
 
     /// Calls the function.
@@ -71,10 +76,14 @@ impl Squares {
         ));
     }
 
-    /// Adds the function to those of a kernel, and one for squares that are not whole.
+    /// Adds the function to those of a kernel, and one for squares that are not whole, which go through the caches.
     pub fn define(self, kernel: &str, b: &mut Builder) {
         let name = self.name(kernel);
-        let rest = format!("{name}_rest");
+        let cached = Squares {
+            past: false,
+            ..self
+        };
+        let rest = format!("{}_rest", cached.name(kernel));
         let mut add = |name: &str, more: &str, body: &dyn Fn(&mut Builder)| {
             let mut inner = Builder::new();
             body(&mut inner);
@@ -84,7 +93,7 @@ impl Squares {
             );
             b.function(&head, inner);
         };
-        add(&rest, "", &|b| {
+        let rests = |b: &mut Builder| {
             self.for_squares(b, "%columns", |b, square| {
                 let rest = Rest {
                     columns: b.sub("%columns", &square.column),
@@ -92,7 +101,10 @@ impl Squares {
                 };
                 self.square(b, &square, Some(&rest));
             });
-        });
+        };
+        if !self.past {
+            add(&rest, "", &rests);
+        }
         add(&name, ", i64 %following", &|b| self.body(b, &rest));
     }
 
@@ -144,7 +156,7 @@ impl Squares {
         };
         let columns = along(b, &square.array, "%stride");
         let levels = along(b, &square.scratch, &self.pitch.to_string());
-        if rest.is_none() {
+        if rest.is_none() && !self.past {
             for column in &columns {
                 let address = b.offset(column, "%following");
                 prefetch(b, &address, Fetch::Soon);
@@ -244,6 +256,9 @@ impl Squares {
         let (kind, align) = (self.lanes().of(self.element()), self.size);
         for (number, (value, address)) in values.iter().zip(rows).enumerate() {
             match masks {
+                None if self.past => b.effect(format_args!(
+                    "store {kind} {value}, ptr {address}, align {LINE}, !nontemporal !0"
+                )),
                 None => b.effect(format_args!(
                     "store {kind} {value}, ptr {address}, align {align}"
                 )),

@@ -19,6 +19,8 @@ pub(super) struct Columns {
     /// Bytes from one column to the next.
     stride: String,
     size: usize,
+    /// Whether whole groups of levels are stored past the caches.
+    past: Option<String>,
 }
 
 impl ColumnBlock<'_> {
@@ -34,10 +36,14 @@ impl ColumnBlock<'_> {
         let is_last = |array: &&Transposed| {
             transposed().all(|other| other.target != array.target || other.outer <= array.outer)
         };
-        let columns = transposed().filter(is_last).map(|array| Columns {
-            first: self.first_of(b, array, &self.columns.0),
-            stride: self.entry.arrays[&array.target].strides[self.nest.vector.index()].clone(),
-            size: array.dtype.size(),
+        let columns = transposed().filter(is_last).map(|array| {
+            let first = self.first_of(b, array, &self.columns.0);
+            Columns {
+                past: self.goes_past(b, array, &first),
+                first,
+                stride: self.entry.arrays[&array.target].strides[self.nest.vector.index()].clone(),
+                size: array.dtype.size(),
+            }
         });
         columns.collect()
     }
@@ -50,17 +56,34 @@ impl ColumnBlock<'_> {
         let columns = self.context.scratch.vector.unwrap_or_default() / self.context.scratch.square;
         let column = b.mul(turn, columns);
         for array in arrays {
-            let bytes = b.mul(group, array.size);
-            let skip = b.mul(&column, &array.stride);
-            let mut address = b.offset(&array.first, bytes);
-            address = b.offset(&address, skip);
-            for number in 0..columns {
-                if number > 0 {
-                    address = b.offset(&address, &array.stride);
+            let fetch = |b: &mut Builder| {
+                let bytes = b.mul(group, array.size);
+                let skip = b.mul(&column, &array.stride);
+                let mut address = b.offset(&array.first, bytes);
+                address = b.offset(&address, skip);
+                for number in 0..columns {
+                    if number > 0 {
+                        address = b.offset(&address, &array.stride);
+                    }
+                    prefetch(b, &address, Fetch::Later);
                 }
-                prefetch(b, &address, Fetch::Later);
+            };
+            match &array.past {
+                None => fetch(b),
+                Some(past) => {
+                    let cached = self.is_cached(b, past, group);
+                    b.when(&cached, fetch);
+                }
             }
         }
+    }
+
+    /// Whether a group of levels is stored through the caches where whole ones may go past them.
+    fn is_cached(&self, b: &mut Builder, past: &str, group: &str) -> String {
+        let end = b.add(group, self.context.scratch.square);
+        let part = b.value(format_args!("icmp sgt i64 {end}, {}", self.entry.domain[2]));
+        let through = b.not(past);
+        b.value(format_args!("or i1 {part}, {through}"))
     }
 
     /// Fetches what is left to the turns of a group that are not among some levels.
