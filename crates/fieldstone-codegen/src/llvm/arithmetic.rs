@@ -15,6 +15,8 @@ use super::types::{self, Lanes};
 pub(super) struct Arithmetic<'b> {
     pub b: &'b mut Builder,
     pub lanes: Lanes,
+    /// The lanes of which anybody sees the results; all where `None`.
+    pub seen: Option<&'b str>,
     /// Whether this is the end of a row, where time hardly counts.
     pub rest: bool,
     /// What it may do to results.
@@ -339,13 +341,26 @@ impl Arithmetic<'_> {
         let calls = self.b.needs.functions.entry(function).or_default();
         *calls += usize::from(!self.rest);
         let kind = self.lanes.value(dtype);
-        let arguments: Vec<String> = arguments.iter().map(|a| format!("{kind} {a}")).collect();
+        let arguments = arguments.iter().map(|a| self.usual(dtype, a));
+        let arguments: Vec<String> = arguments.map(|a| format!("{kind} {a}")).collect();
         let attributes = if self.rest { " noinline" } else { "" };
         self.b.value(format_args!(
             "call {kind} @{}({}){attributes}",
             function.symbol(),
             arguments.join(", ")
         ))
+    }
+
+    /// The argument of a function, and where nobody sees the result a number of which all have a usual value: all lanes wait for
+    /// one whose is not, such as the logarithm of zeros behind an array.
+    fn usual(&mut self, dtype: DType, argument: &str) -> String {
+        match self.seen {
+            Some(seen) if dtype.is_float() => {
+                let one = self.literal(Literal::Int(1), dtype);
+                self.select(seen, dtype, argument, &one)
+            }
+            _ => argument.to_owned(),
+        }
     }
 
     /// Calls a function of our own on every lane.

@@ -154,6 +154,7 @@ impl Body<'_, '_> {
         Arithmetic {
             b: self.b,
             lanes: self.lanes,
+            seen: self.mask.as_deref().or(self.stored.as_deref()),
             rest: self.rest,
             fast_math: self.context.program.stencil.fast_math,
         }
