@@ -216,6 +216,22 @@ mod tests {
     }
 
     #[test]
+    fn threads_take_parts_of_large_copies_from_each_other() {
+        let shape = [130, 41, 55];
+        for (from, to) in [
+            ([0, 1, 2], [0, 1, 2]),
+            ([2, 1, 0], [0, 1, 2]),
+            ([1, 0, 2], [2, 0, 1]),
+        ] {
+            for (cut, past_caches) in [(0, false), (1, false), (0, true), (1, true)] {
+                let source = part(&shape, 8, &(from.to_vec(), 64), cut);
+                let target = part(&shape, 8, &(to.to_vec(), 1), cut);
+                check_copy(&source, &target, 3, past_caches);
+            }
+        }
+    }
+
+    #[test]
     fn lines_that_rows_share_are_written_once_and_completely() {
         for (shape, from, to, itemsize) in [
             // Elements longer than a line: the next row of a part of the first axis begins within one.

@@ -5,6 +5,10 @@ use fieldstone_device::{Pool, shared_cache};
 /// A thread is worth its while from this many bytes on.
 const WORTH_A_THREAD: usize = 64 << 10;
 
+/// From this many bytes on threads that are done take tasks from others, as many at a time as move about so many, at least.
+const BALANCED: usize = 2 << 20;
+const AT_A_TIME: usize = 128 << 10;
+
 /// Where the first element of the source is.
 #[derive(Clone, Copy)]
 pub(crate) struct Source(pub *const u8);
@@ -49,7 +53,8 @@ pub(crate) fn worth(bytes: usize, threads: usize) -> usize {
     threads.min(bytes.div_ceil(WORTH_A_THREAD)).max(1)
 }
 
-/// Shares `tasks` tasks, which move `bytes` bytes together, between as many threads as are worth it.
+/// Shares `tasks` tasks, which move `bytes` bytes together, between as many threads as are worth it. Of many bytes a thread takes
+/// more than others that have to wait longer for memory, or for their core.
 pub(crate) fn share(
     tasks: usize,
     bytes: usize,
@@ -60,5 +65,10 @@ pub(crate) fn share(
     if threads <= 1 {
         return body(0, tasks);
     }
-    Pool::global().run(tasks, threads, &|_, begin, end| body(begin, end));
+    let body = |_, begin, end| body(begin, end);
+    if bytes < BALANCED {
+        return Pool::global().run(tasks, threads, &body);
+    }
+    let grain = AT_A_TIME / (bytes / tasks.max(1)).max(1);
+    Pool::global().run_balanced(tasks, threads, grain, &body);
 }
