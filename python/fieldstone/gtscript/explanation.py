@@ -181,7 +181,7 @@ class Nest:
     streams : bool or None
         Whether they are, in the given domain.
     fetched : int or None
-        Rows ahead that are fetched into the caches, in the given domain.
+        Rows ahead that are fetched into the caches, in the given domain, of arrays in which rows follow each other.
     """
 
     kind: str

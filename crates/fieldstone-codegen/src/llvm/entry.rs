@@ -12,6 +12,7 @@ use fieldstone_stencil::{Axis, DType};
 use crate::tile::Scratch;
 
 use super::abi::Words;
+use super::ahead::{self, Fetch};
 use super::blocks::Block;
 use super::builder::Builder;
 use super::kernel::Loops;
@@ -24,6 +25,7 @@ pub(super) struct Context<'a> {
     pub layout: &'a Layout,
     pub target: &'a Target,
     pub scratch: &'a Scratch,
+    pub fetch: Fetch,
     /// How a block of threads computes its points; `None` in kernels for threads of the host's processor.
     pub block: Option<&'a Block<'a>>,
     /// Where the call may fail, in all kernels so far.
@@ -64,6 +66,8 @@ pub(super) struct Entry {
     /// Rows ahead that are fetched into the caches, and the `i1` that says whether any are.
     pub ahead: String,
     pub fetches: String,
+    /// Whether whole rows are.
+    pub fetches_rows: String,
 }
 
 /// Address of the first point of the domain, and strides in bytes.
@@ -113,6 +117,7 @@ pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) ->
         streamed_columns: HashSet::new(),
         ahead: word(b, Words::AHEAD),
         fetches: String::new(),
+        fetches_rows: String::new(),
     };
     entry.fetches = b.value(format_args!("icmp ne i64 {}, 0", entry.ahead));
     if context.target.has_fence() {
@@ -142,6 +147,7 @@ pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) ->
             entry.arrays.insert(target, array);
         }
     }
+    entry.fetches_rows = fetches_rows(context, b, &entry);
     if may_fail {
         let address = word(b, Words::FAILURE);
         entry.outside = pointer(context, b, &address);
@@ -163,6 +169,24 @@ pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) ->
         });
     }
     entry
+}
+
+/// Whether whole rows are fetched: some may only be where those of any array do not follow each other in memory.
+fn fetches_rows(context: &Context<'_>, b: &mut Builder, entry: &Entry) -> String {
+    let Some(roles) = entry.roles.filter(|_| !context.fetch.in_order) else {
+        return entry.fetches.clone();
+    };
+    let mut volumes: Vec<_> = entry.arrays.iter().collect();
+    volumes.retain(|(target, _)| context.program.stencil.target_axes(**target).len() == 3);
+    volumes.sort_by_key(|(target, _)| **target);
+    let astray: Vec<String> = (volumes.into_iter())
+        .map(|(_, array)| ahead::is_out_of_order(b, array, roles))
+        .collect();
+    let either = |one, other| b.value(format_args!("or i1 {one}, {other}"));
+    match astray.into_iter().reduce(either) {
+        Some(any) => b.value(format_args!("and i1 {}, {any}", entry.fetches)),
+        None => String::from("false"),
+    }
 }
 
 /// A pointer to global memory, which accelerators have an address space for.

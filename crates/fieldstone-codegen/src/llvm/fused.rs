@@ -29,9 +29,9 @@ mod stream;
 use std::collections::{HashMap, HashSet};
 
 use fieldstone_stencil::ir::Target;
-use fieldstone_stencil::schedule::{RowNest, Stage};
+use fieldstone_stencil::schedule::{Roles, RowNest, Stage};
 use fieldstone_stencil::visit::accesses;
-use fieldstone_stencil::{Axis, DType, Offset};
+use fieldstone_stencil::{DType, Offset};
 
 use crate::tile::MOST_LANES;
 
@@ -92,9 +92,7 @@ struct Stream {
 pub(super) struct Fused<'a> {
     context: &'a Context<'a>,
     entry: &'a Entry,
-    vector: Axis,
-    slide: Axis,
-    block: Axis,
+    roles: Roles,
     lanes: Lanes,
     /// Where every point of a row is a vector: of which levels.
     panel: Option<&'a Panel>,
@@ -157,9 +155,7 @@ pub(super) fn row(
     let mut fused = Fused {
         context,
         entry,
-        vector: nest.roles.vector,
-        slide: nest.roles.slide,
-        block: nest.roles.block,
+        roles: nest.roles,
         lanes: panel.map_or(Lanes { width }, |panel| panel.lanes),
         panel,
         stages,
@@ -267,7 +263,7 @@ impl Fused<'_> {
         key: Option<&Aligned>,
         streamed: &[Aligned],
     ) -> [String; 4] {
-        let begin = &self.stages[0].row.tile[self.vector.index()];
+        let begin = &self.stages[0].row.tile[self.roles.vector.index()];
         let (alike, inside) = (&tile.alike, &tile.inside);
         if self.makes_rings() {
             // The vectors that a row stores in a ring are those that the next row loads. Were they across others, which the
@@ -323,7 +319,8 @@ impl Fused<'_> {
         for (computed, lead) in self.stages.iter().zip(&self.leads) {
             for area in widest_regions(computed.stage) {
                 let crosses = crosses(self.entry, b, area, &computed.row);
-                let without = vectors_without(self.entry, b, (area, self.vector), self.width());
+                let without =
+                    vectors_without(self.entry, b, (area, self.roles.vector), self.width());
                 let lead = lead * self.width();
                 let without = without.map(|(start, end)| (b.sub(&start, lead), b.sub(&end, lead)));
                 match (without, crosses) {

@@ -2,15 +2,13 @@
 
 use std::collections::HashSet;
 
-use fieldstone_stencil::Axis;
 use fieldstone_stencil::ir::{FieldId, Stencil, Stmt, Target as Written};
 use fieldstone_stencil::schedule::{ColumnNest, RowNest, Stage};
 use fieldstone_stencil::visit::Accesses;
 
 use super::builder::{Builder, Needs};
 use super::entry::{Context, entry};
-use super::{Fetch, columns, place, rows};
-use crate::tile::LINE;
+use super::{columns, rows};
 
 /// The loops of a kernel.
 #[derive(Clone, Copy)]
@@ -19,37 +17,7 @@ pub(super) enum Loops<'a> {
     Columns(&'a ColumnNest),
 }
 
-/// Rows ahead that are fetched into the caches.
-const AHEAD: usize = 2;
-
-/// The same where the points of a row are vectors of levels, which take as long as several rows.
-const PANELS_AHEAD: usize = 1;
-
-/// The same where rows run along K, and are so short that the processor does not see that they follow each other.
-const SHORT_AHEAD: usize = 8;
-
-/// Bytes ahead where a sweep visits some points of each level: the processor does not see that these follow each other either, and
-/// forgets what it is asked for while more lines than this are under way.
-const SWEEP_AHEAD: usize = 128 * LINE;
-
-/// Levels ahead that these are at most.
-const MOST_LEVELS: usize = 8;
-
-/// Columns of a block whose size follows from the domain alone.
-const TYPICAL_COLUMNS: usize = 128;
-
 impl<'a> Loops<'a> {
-    /// What is worth fetching, and whether even from the last cache.
-    pub fn fetch(self, context: &Context<'_>) -> Fetch {
-        let (ahead, always) = match self {
-            Loops::Rows(nest) if nest.roles.vector == Axis::K => (SHORT_AHEAD, true),
-            Loops::Rows(nest) if nest.roles.are_panels() => (PANELS_AHEAD, true),
-            Loops::Rows(_) => (AHEAD, false),
-            Loops::Columns(nest) => (levels_ahead(context, nest), true),
-        };
-        Fetch { ahead, always }
-    }
-
     fn stages(self) -> Box<dyn Iterator<Item = &'a Stage> + 'a> {
         match self {
             Loops::Rows(nest) => Box::new(nest.stages.iter()),
@@ -90,7 +58,10 @@ impl<'a> Loops<'a> {
 }
 
 /// Fields along all three axes that statements read or write.
-fn volumes<'a>(stencil: &Stencil, statements: impl Iterator<Item = &'a Stmt>) -> HashSet<Written> {
+pub(super) fn volumes<'a>(
+    stencil: &Stencil,
+    statements: impl Iterator<Item = &'a Stmt>,
+) -> HashSet<Written> {
     let mut found = HashSet::new();
     for accesses in statements.map(Accesses::of) {
         found.extend(accesses.reads.iter().map(|(target, _)| *target));
@@ -100,20 +71,6 @@ fn volumes<'a>(stencil: &Stencil, statements: impl Iterator<Item = &'a Stmt>) ->
     let whole = |id: FieldId| stencil.field(id).axes.len() == 3;
     found.retain(|target| matches!(target, Written::Field(id) if whole(*id)));
     found
-}
-
-/// Levels that a nest of columns fetches ahead: the fewer, the more of its fields a block reads at one.
-fn levels_ahead(context: &Context<'_>, nest: &ColumnNest) -> usize {
-    let columns = context.scratch.vector.unwrap_or(TYPICAL_COLUMNS);
-    let level = |stages: &Vec<Stage>| {
-        let statements = stages.iter().flat_map(|stage| &stage.statements);
-        let fields = volumes(&context.program.stencil, statements).into_iter();
-        columns * (fields.map(|field| place::dtype(context, field).size())).sum::<usize>()
-    };
-    let sections = nest.sweeps.iter().flat_map(|sweep| &sweep.sections);
-    let most = sections.map(|(_, stages)| level(stages)).max();
-    let most = most.unwrap_or(0).max(1);
-    ((SWEEP_AHEAD + most / 2) / most).clamp(1, MOST_LEVELS)
 }
 
 /// The text of a kernel and what it refers to.

@@ -3,6 +3,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`abi`] | the words a kernel is called with |
+//! | `ahead` | what a kernel fetches into the caches before it needs it |
 //! | `builder` | blocks, loops and fresh names |
 //! | `types` | LLVM's names of types and constants |
 //! | `kernel` | one function for each nest |
@@ -24,6 +25,7 @@
 //! | `function` | the functions of the language on vectors |
 
 pub mod abi;
+mod ahead;
 mod arithmetic;
 pub mod blocks;
 mod body;
@@ -57,6 +59,7 @@ use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::{Nest, Placement, RowNest, Schedule};
 use fieldstone_stencil::{Axis, Span};
 
+pub use ahead::Fetch;
 pub use width::widest;
 
 use crate::array::array_contiguous_along;
@@ -187,23 +190,6 @@ pub struct Kernel {
     pub fetch: Fetch,
 }
 
-/// What a kernel fetches into the caches before it needs it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fetch {
-    /// How many rows, or levels of a sweep, it fetches ahead; none where 0.
-    pub ahead: usize,
-    /// Whether it fetches for any number of points; if not, only where what a call needs fills the caches or nearly does.
-    pub always: bool,
-}
-
-impl Fetch {
-    /// Nothing is fetched.
-    const NOTHING: Fetch = Fetch {
-        ahead: 0,
-        always: false,
-    };
-}
-
 impl Kernel {
     /// Whether it stores past the caches what it can, for so many points, with caches of so many bytes.
     ///
@@ -220,14 +206,9 @@ impl Kernel {
         self.streamed > 0 && self.stores.is_none()
     }
 
-    /// Rows ahead that are fetched into the caches: none where they already have what the call needs, of which the processor
-    /// gets enough by itself.
+    /// Rows, or levels of a sweep, ahead that are fetched into the caches, for so many points.
     pub fn fetched_ahead(&self, points: usize, caches: usize) -> usize {
-        let is_worth_it = || points.saturating_mul(self.moved) > caches / 8 * 7;
-        match self.fetch.always || is_worth_it() {
-            true => self.fetch.ahead,
-            false => 0,
-        }
+        self.fetch.with(points.saturating_mul(self.moved), caches)
     }
 }
 
@@ -265,12 +246,19 @@ pub fn emit(
     let failures = RefCell::new(Vec::new());
     let mut add = |nest: kernel::Loops<'_>, scratch: Scratch| {
         let name = format!("fieldstone_kernel_{}", module.kernels.len());
+        let fetch = match choices.fetch {
+            // Narrow blocks fetch the next ones.
+            _ if scratch.slim => Fetch::NOTHING,
+            Some(ahead) => Fetch::always(ahead),
+            None => Fetch::of(nest, &program.stencil, &scratch),
+        };
         let context = entry::Context {
             program,
             schedule,
             layout,
             target,
             scratch: &scratch,
+            fetch,
             block: None,
             failures: &failures,
         };
@@ -287,15 +275,6 @@ pub fn emit(
             bytes(nest.streamed()),
             bytes(nest.volumes(&program.stencil)),
         );
-        let fetch = match choices.fetch {
-            // Narrow blocks fetch the next ones.
-            _ if scratch.slim => Fetch::NOTHING,
-            Some(ahead) => Fetch {
-                ahead,
-                always: true,
-            },
-            None => nest.fetch(&context),
-        };
         module.kernels.push(Kernel {
             name,
             scratch,

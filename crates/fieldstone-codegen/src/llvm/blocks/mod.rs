@@ -30,6 +30,7 @@ use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Extent, Offset};
 
 use super::abi::Words;
+use super::ahead::Fetch;
 use super::builder::{Builder, Needs};
 use super::entry::{Context, entry};
 use super::kernel::Loops;
@@ -169,6 +170,7 @@ pub fn emit<'a>(
             layout,
             target,
             scratch: &scratch,
+            fetch: Fetch::NOTHING,
             block: Some(&block),
             failures: &failures,
         };

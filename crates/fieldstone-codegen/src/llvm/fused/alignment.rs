@@ -16,7 +16,7 @@ impl Fused<'_> {
         let mut found = Vec::new();
         for (number, computed) in self.stages.iter().enumerate() {
             accesses(&computed.stage.statements, &mut |access| {
-                let row = across(access.offset, self.vector);
+                let row = across(access.offset, self.roles.vector);
                 let pointer = self.preheaders[number].pointer(access.target, row);
                 if pointer.spacing == Spacing::Contiguous && !self.is_ring(access.target) {
                     found.push((
@@ -98,7 +98,7 @@ impl Fused<'_> {
     pub(super) fn first_row(&self, b: &mut Builder, target: Target, tile: &[String; 3]) -> String {
         let array = &self.entry.arrays[&target];
         let mut pointer = array.pointer.clone();
-        for axis in [self.slide, self.block] {
+        for axis in [self.roles.slide, self.roles.block] {
             let bytes = b.mul(&tile[axis.index()], &array.strides[axis.index()]);
             pointer = b.offset(&pointer, bytes);
         }

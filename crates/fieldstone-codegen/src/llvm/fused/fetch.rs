@@ -4,6 +4,7 @@ use fieldstone_stencil::ir::Target;
 use fieldstone_stencil::{Axis, Offset};
 
 use super::{Aligned, Fused, Rounds, Source};
+use crate::llvm::ahead::order_of_rows;
 use crate::llvm::builder::Builder;
 use crate::llvm::memory::{Fetch, block_address, fetch, prefetch};
 
@@ -29,26 +30,19 @@ impl Fused<'_> {
                 let partial = b.value(format_args!("icmp ne i64 {past}, 0"));
                 b.when(&partial, |b| {
                     let address = block_address(b, &result.pointer, result.size, point);
-                    fetch(b, self.entry, result.target, &address, self.later());
+                    let next = self.order()[0];
+                    fetch(b, self.entry, result.target, &address, next);
                     let strides = &self.entry.arrays[&result.target].strides;
-                    let next = b.offset(&address, &strides[self.later().index()]);
+                    let next = b.offset(&address, &strides[next.index()]);
                     prefetch(b, &next, Fetch::Soon);
                 });
             }
         }
     }
 
-    /// The axis along which the next rows are that need memory that no row needed before.
-    fn later(&self) -> Axis {
-        match self.block {
-            Axis::K => self.slide,
-            block => block,
-        }
-    }
-
     /// Fetches what later rows need that no row needed before, where it is worth it.
     pub(super) fn fetch(&self, b: &mut Builder, rounds: &Rounds, at: &str) {
-        b.when(&self.entry.fetches, |b| {
+        b.when(&self.entry.fetches_rows, |b| {
             for number in self.leading() {
                 let stream = &self.streams[number];
                 let Source::Memory { stage, offset, .. } = stream.source else {
@@ -58,7 +52,7 @@ impl Fused<'_> {
                 let first = (at, stream.lead * self.width());
                 let pointer = self.preheaders[stage].pointer(target, offset);
                 let address = pointer.at(b, self.dtype(target).size(), first);
-                fetch(b, self.entry, target, &address, self.later());
+                fetch(b, self.entry, target, &address, self.order()[0]);
             }
             let Some(streaming) = &rounds.streaming else {
                 return;
@@ -70,19 +64,20 @@ impl Fused<'_> {
                     let pointer =
                         self.preheaders[result.stage].pointer(result.target, Offset::ZERO);
                     let address = pointer.at(b, result.size, first);
-                    fetch(b, self.entry, result.target, &address, self.later());
+                    fetch(b, self.entry, result.target, &address, self.order()[0]);
                 }
             });
         });
     }
 
+    fn order(&self) -> [Axis; 2] {
+        order_of_rows(self.roles)
+    }
+
     /// Of the streams of each array the one that gets to new memory first.
     fn leading(&self) -> Vec<usize> {
-        // Tiles of one level follow those of the level below.
-        let order = match self.block {
-            Axis::K => [self.block, self.slide],
-            _ => [self.slide, self.block],
-        };
+        let [near, far] = self.order();
+        let order = [far, near];
         let mut leading: Vec<(Target, [i32; 2], usize)> = Vec::new();
         for (number, stream) in self.streams.iter().enumerate() {
             let Source::Memory {

@@ -32,11 +32,11 @@ impl Fused<'_> {
         streamed: &[Aligned],
     ) -> OfTile {
         let tile = &self.stages[0].row.tile;
-        let begin = &tile[self.vector.index()];
+        let begin = &tile[self.roles.vector.index()];
         let mut alike = String::from("true");
         for aligned in key.into_iter().chain(streamed) {
             let strides = &self.entry.arrays[&aligned.target].strides;
-            for axis in [self.slide, self.block] {
+            for axis in [self.roles.slide, self.roles.block] {
                 let past = self.lanes.width * aligned.size - 1;
                 let past = b.value(format_args!("and i64 {}, {past}", strides[axis.index()]));
                 let whole = b.value(format_args!("icmp eq i64 {past}, 0"));
@@ -97,7 +97,7 @@ impl Fused<'_> {
             let along = self.touched(stream);
             for axis in Axis::ALL {
                 let (low, high) = match axis {
-                    axis if axis == self.vector => along,
+                    axis if axis == self.roles.vector => along,
                     axis => (i64::from(row.along(axis)), i64::from(row.along(axis)) + 1),
                 };
                 let reach = &mut reach[axis.index()];
@@ -108,13 +108,13 @@ impl Fused<'_> {
         let (mut low, mut high) = (array.pointer.clone(), array.pointer.clone());
         for axis in Axis::ALL {
             let (begin, end) = match axis {
-                axis if axis == self.vector => (first.to_owned(), b.sub(end, self.width())),
-                axis if axis == self.slide => rows.slides.clone(),
+                axis if axis == self.roles.vector => (first.to_owned(), b.sub(end, self.width())),
+                axis if axis == self.roles.slide => rows.slides.clone(),
                 _ => rows.blocks.clone(),
             };
             let (before, behind) = reach[axis.index()];
             let behind = match axis {
-                axis if axis == self.vector => behind - 1,
+                axis if axis == self.roles.vector => behind - 1,
                 _ => behind - 2,
             };
             let stride = match self.context.contiguous_along(target) {

@@ -15,7 +15,7 @@ impl Fused<'_> {
         let [computed] = self.stages else {
             return false;
         };
-        self.vector == Axis::K
+        self.roles.vector == Axis::K
             && computed.active.is_none()
             && regions(computed.stage).next().is_none()
     }

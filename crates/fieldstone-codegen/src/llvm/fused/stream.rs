@@ -40,7 +40,7 @@ impl Fused<'_> {
         let width = self.width();
         let needs: Vec<Vec<Need>> = self.stages.iter().map(|c| needs(c.stage)).collect();
         let newest = |ahead: i64| (ahead + width - 1).div_euclid(width).max(0);
-        let along = |offset: Offset| i64::from(offset.along(self.vector));
+        let along = |offset: Offset| i64::from(offset.along(self.roles.vector));
         // A stage is nowhere behind a later one that overwrites what it uses. Others are no further ahead than they are read:
         // so fewer vectors are in registers, and fewer rounds look after the ends of some stage.
         let mut leads = vec![0; self.stages.len()];
@@ -52,7 +52,7 @@ impl Fused<'_> {
             }
             for Need { key, .. } in &needs[reader] {
                 let (target, offset) = key;
-                let row = across(*offset, self.vector) + self.stages[reader].ahead;
+                let row = across(*offset, self.roles.vector) + self.stages[reader].ahead;
                 if let Some(maker) = self.maker(reader, *target, row) {
                     leads[maker] = leads[maker].max(leads[reader] + newest(along(*offset)));
                 }
@@ -63,7 +63,7 @@ impl Fused<'_> {
         for (reader, needs) in needs.iter().enumerate() {
             for need in needs {
                 let (target, offset) = &need.key;
-                let offset_across = across(*offset, self.vector);
+                let offset_across = across(*offset, self.roles.vector);
                 let row = offset_across + self.stages[reader].ahead;
                 let maker = self.maker(reader, *target, row);
                 let source = match maker {
@@ -118,15 +118,14 @@ impl Fused<'_> {
 
     /// Whether a row that a stage reads from memory is loaded as whole vectors; `needs` is all that it reads.
     fn is_block(&self, reader: usize, target: Target, offset: Offset, needs: &[Need]) -> bool {
-        let row = across(offset, self.vector);
+        let row = across(offset, self.roles.vector);
         let pointer = self.preheaders[reader].pointer(target, row);
         let same = |need: &&Need| {
-            need.everywhere && (need.key.0, across(need.key.1, self.vector)) == (target, row)
+            need.everywhere && (need.key.0, across(need.key.1, self.roles.vector)) == (target, row)
         };
-        let near = needs
-            .iter()
-            .filter(same)
-            .all(|need| i64::from(need.key.1.along(self.vector)).abs() <= REACH * self.width());
+        let near = needs.iter().filter(same).all(|need| {
+            i64::from(need.key.1.along(self.roles.vector)).abs() <= REACH * self.width()
+        });
         // Narrower vectors rarely lie across two lines, and shuffles of theirs cost more than loads.
         let cheap = self.panel.is_some() || self.context.target.vector_bytes() == 64;
         let exact = self.is_one_vector() || self.is_exact(target);

@@ -34,7 +34,7 @@ pub struct NestFacts {
     /// Bytes for each point that can be stored past the caches, and whether they are.
     streamed: usize,
     streams: Option<bool>,
-    /// Rows ahead that are fetched into the caches.
+    /// Rows ahead that are fetched into the caches, of arrays in which they follow each other.
     fetched: Option<usize>,
 }
 
@@ -141,7 +141,10 @@ impl Explained<'_> {
                 kernels.any(|kernel| kernel.streams(points(domain), self.caches))
             }),
             fetched: self.domain.and_then(|domain| {
-                let ahead = |kernel: &Kernel| kernel.fetched_ahead(points(domain), self.caches);
+                let ahead = |kernel: &Kernel| match kernel.fetch.in_order {
+                    true => kernel.fetched_ahead(points(domain), self.caches),
+                    false => 0,
+                };
                 kernels.iter().map(ahead).max()
             }),
         }

@@ -1,0 +1,149 @@
+//! What a kernel fetches into the caches before it needs it.
+
+use fieldstone_stencil::Axis;
+use fieldstone_stencil::ir::{Stencil, Target as Written};
+use fieldstone_stencil::schedule::{ColumnNest, Roles, RowNest, Stage};
+use fieldstone_stencil::visit::Accesses;
+
+use super::builder::Builder;
+use super::entry::Array;
+use super::kernel::{Loops, volumes};
+use crate::tile::{LINE, Scratch};
+
+/// How far ahead a kernel fetches, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fetch {
+    /// Rows, or levels of a sweep; nothing is fetched where 0.
+    pub ahead: usize,
+    /// Eighths of the caches that what a call needs has to fill for it to be worth it.
+    pub eighths: usize,
+    /// Whether rows are fetched even where they follow each other in memory.
+    pub in_order: bool,
+}
+
+/// Rows ahead, where a tile has many of them.
+const AHEAD: usize = 2;
+
+/// The same where tiles have a few rows of each level.
+const AHEAD_IN_PLANES: usize = 4;
+
+/// The same where the points of a row are vectors of levels, which take as long as several rows.
+const PANELS_AHEAD: usize = 1;
+
+/// The same where rows run along K, and are so short that the processor does not see that they follow each other.
+const SHORT_AHEAD: usize = 8;
+
+/// Eighths of the caches that are nearly all: what the caches hold the processor gets soon enough by itself.
+const NEARLY_ALL: usize = 7;
+
+/// Eighths of the caches that are more than those of one core. From a cache that cores share it still takes long.
+const MORE_THAN_OWN: usize = 1;
+
+/// The same for short rows, of which the processor is told as many times as others hold lines.
+const MUCH_MORE_THAN_OWN: usize = 3;
+
+/// Arrays that a processor sees are read in order, without being told.
+const FORESEEN: usize = 16;
+
+/// Bytes ahead where a sweep visits some points of each level: the processor does not see that these follow each other either, and
+/// forgets what it is asked for while more lines than this are under way.
+const SWEEP_AHEAD: usize = 128 * LINE;
+
+/// Levels ahead that these are at most.
+const MOST_LEVELS: usize = 8;
+
+/// Columns of a block whose size follows from the domain alone.
+const TYPICAL_COLUMNS: usize = 128;
+
+impl Fetch {
+    /// Nothing is fetched.
+    pub(super) const NOTHING: Fetch = Fetch::always(0);
+
+    /// So far ahead, in every call.
+    pub(super) const fn always(ahead: usize) -> Fetch {
+        Fetch {
+            ahead,
+            eighths: 0,
+            in_order: true,
+        }
+    }
+
+    /// What is worth fetching in a nest.
+    pub(super) fn of(loops: Loops<'_>, stencil: &Stencil, scratch: &Scratch) -> Fetch {
+        match loops {
+            Loops::Rows(nest) => of_rows(nest, stencil, scratch),
+            Loops::Columns(nest) => Fetch::always(levels_ahead(nest, stencil, scratch)),
+        }
+    }
+
+    /// How far ahead a kernel fetches that moves so many bytes, with caches of so many.
+    pub fn with(self, moved: usize, caches: usize) -> usize {
+        match self.eighths == 0 || moved > caches / 8 * self.eighths {
+            true => self.ahead,
+            false => 0,
+        }
+    }
+}
+
+fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch) -> Fetch {
+    let roles = nest.roles;
+    if roles.are_panels() {
+        return Fetch::always(PANELS_AHEAD);
+    }
+    let is_short = roles.vector == Axis::K;
+    if reads_own_rows(nest) {
+        return Fetch {
+            ahead: if is_short { SHORT_AHEAD } else { AHEAD },
+            eighths: NEARLY_ALL,
+            in_order: Loops::Rows(nest).volumes(stencil).len() > FORESEEN,
+        };
+    }
+    let (ahead, eighths) = match scratch.plane {
+        _ if is_short => (SHORT_AHEAD, MUCH_MORE_THAN_OWN),
+        Some(_) => (AHEAD_IN_PLANES, MORE_THAN_OWN),
+        None => (AHEAD, NEARLY_ALL),
+    };
+    Fetch {
+        ahead,
+        eighths,
+        in_order: true,
+    }
+}
+
+/// Whether a nest reads nothing but the row that it computes, so that it gets to each row once.
+fn reads_own_rows(nest: &RowNest) -> bool {
+    let across = [nest.roles.slide, nest.roles.block];
+    let statements = nest.stages.iter().flat_map(|stage| &stage.statements);
+    let mut reads = statements.flat_map(|statement| Accesses::of(statement).reads);
+    reads.all(|(_, offset)| across.iter().all(|axis| offset.along(*axis) == 0))
+}
+
+/// The axis along which the rows follow that need memory which no row needed before, and the other axis across the rows.
+pub(super) fn order_of_rows(roles: Roles) -> [Axis; 2] {
+    match roles.block {
+        // Tiles of one level follow those of the level below.
+        Axis::K => [roles.slide, roles.block],
+        block => [block, roles.slide],
+    }
+}
+
+/// Whether the rows of an array that are computed one after the other are apart in memory.
+pub(super) fn is_out_of_order(b: &mut Builder, array: &Array, roles: Roles) -> String {
+    let [near, far] = order_of_rows(roles).map(|axis| &array.strides[axis.index()]);
+    b.value(format_args!("icmp sgt i64 {near}, {far}"))
+}
+
+/// Levels that a nest of columns fetches ahead: the fewer, the more of its fields a block reads at one.
+fn levels_ahead(nest: &ColumnNest, stencil: &Stencil, scratch: &Scratch) -> usize {
+    let columns = scratch.vector.unwrap_or(TYPICAL_COLUMNS);
+    let level = |stages: &Vec<Stage>| {
+        let statements = stages.iter().flat_map(|stage| &stage.statements);
+        let fields = volumes(stencil, statements).into_iter();
+        let size = |field: Written| stencil.target_dtype(field).size();
+        columns * fields.map(size).sum::<usize>()
+    };
+    let sections = nest.sweeps.iter().flat_map(|sweep| &sweep.sections);
+    let most = sections.map(|(_, stages)| level(stages)).max();
+    let most = most.unwrap_or(0).max(1);
+    ((SWEEP_AHEAD + most / 2) / most).clamp(1, MOST_LEVELS)
+}
