@@ -53,7 +53,7 @@ const SWEEP_AHEAD: usize = 128 * LINE;
 const MOST_LEVELS: usize = 8;
 
 /// Columns of a block whose size follows from the domain alone.
-const TYPICAL_COLUMNS: usize = 128;
+pub(super) const TYPICAL_COLUMNS: usize = 128;
 
 impl Fetch {
     /// Nothing is fetched.

@@ -2,6 +2,7 @@
 
 mod ahead;
 mod carried;
+mod early;
 mod narrow;
 
 use std::collections::HashSet;
@@ -13,6 +14,8 @@ use fieldstone_stencil::{Area, Axis, Extent, Offset};
 
 use crate::tile::{Block, LINE};
 use crate::transposed::{Moment, Transposed};
+
+use early::Early;
 
 use super::builder::Builder;
 use super::entry::{Context, Entry};
@@ -33,14 +36,17 @@ pub(super) fn columns(
     for squares in squares(context, entry) {
         squares.define(name, b);
     }
+    let early = Early::of(context, entry, nest);
     b.for_loop("%begin", "%end", "1", |b, task| {
-        let block = ColumnBlock::of_task(name, context, entry, b, nest, task);
+        let of_task = |b: &mut Builder, task: &str| {
+            ColumnBlock::of_task(name, (context, entry), b, nest, &early, task)
+        };
+        let block = of_task(b, task);
         if !context.scratch.slim {
             return block.compute(b);
         }
         let next = b.add(task, 1);
-        let next = ColumnBlock::of_task(name, context, entry, b, nest, &next);
-        let next = next.arrays(b);
+        let next = of_task(b, &next).arrays(b);
         block.compute_narrow(b, &next);
     });
 }
@@ -130,6 +136,7 @@ struct ColumnBlock<'a> {
     context: &'a Context<'a>,
     entry: &'a Entry,
     nest: &'a ColumnNest,
+    early: &'a Early,
     /// Index along the outer axis.
     row: String,
     /// Indices along the vector axis.
@@ -157,10 +164,10 @@ struct Move<'a> {
 impl<'a> ColumnBlock<'a> {
     fn of_task(
         name: &'a str,
-        context: &'a Context<'_>,
-        entry: &'a Entry,
+        (context, entry): (&'a Context<'_>, &'a Entry),
         b: &mut Builder,
         nest: &'a ColumnNest,
+        early: &'a Early,
         task: &str,
     ) -> ColumnBlock<'a> {
         let count = &entry.count[nest.vector.index()];
@@ -175,6 +182,7 @@ impl<'a> ColumnBlock<'a> {
             context,
             entry,
             nest,
+            early,
             row: rows.0,
             columns,
         }
@@ -186,19 +194,20 @@ impl ColumnBlock<'_> {
         let moves = self.moves(b);
         let all = |way: Way| moves.iter().filter(move |each| each.way == way);
         all(Way::In).for_each(|each| self.transpose_all(b, each));
-        for sweep in &self.nest.sweeps {
-            self.sweep(b, sweep);
+        for (number, sweep) in self.nest.sweeps.iter().enumerate() {
+            self.sweep(b, sweep, self.early.of_sweep(number));
         }
         all(Way::Out).for_each(|each| self.transpose_all(b, each));
     }
 
-    fn sweep(&self, b: &mut Builder, sweep: &Sweep) {
+    fn sweep(&self, b: &mut Builder, sweep: &Sweep, early: &[Target]) {
         for (interval, stages) in &sweep.sections {
             let levels = clip_levels(self.entry, b, *interval, self.entry.levels.clone());
             b.for_loop(&levels.0, &levels.1, "1", |b, count| {
                 let level = level(b, sweep.order, &levels, count);
-                for stage in stages {
-                    self.stage(b, stage, &level, sweep.order);
+                for (number, stage) in stages.iter().enumerate() {
+                    let early = if number == 0 { early } else { &[] };
+                    self.stage(b, stage, &level, sweep.order, early);
                 }
             });
         }
@@ -335,17 +344,24 @@ impl ColumnBlock<'_> {
         row
     }
 
-    fn stage(&self, b: &mut Builder, stage: &Stage, level: &str, order: Order) {
+    fn stage(&self, b: &mut Builder, stage: &Stage, level: &str, order: Order, early: &[Target]) {
         let row = self.row(level);
         let range = self.range(b, stage);
         let rows = leading(stage, order, self.nest.vector);
         let ahead = |b: &mut Builder, preheader: &Preheader, first: &str, stream: bool| {
             // What goes past the caches is not read before, and would have to leave them again.
-            let fetched = |target| !(stream && self.entry.streamed.contains(target));
+            let past = |target| stream && self.entry.streamed.contains(target);
             b.when(&self.entry.fetches, |b| {
-                for (target, offset) in rows.iter().filter(|(target, _)| fetched(target)) {
-                    self.fetch_later(b, preheader, (*target, *offset), first, order);
+                for (target, offset) in rows.iter().filter(|(target, _)| !past(target)) {
+                    let row = (*target, *offset);
+                    let fetch = |b: &mut Builder| self.fetch_later(b, preheader, row, first, order);
+                    match self.early.contains(*target) {
+                        // Rows that are not aligned go through the caches where others go past them.
+                        true => b.when(&self.entry.stream, fetch),
+                        false => fetch(b),
+                    }
                 }
+                self.fetch_early(b, &row, early, first);
             });
         };
         let compute = |b: &mut Builder| {
