@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -603,6 +605,14 @@ WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
     (arrays(domain=(4, 4, 1.5)), errors.ArgumentTypeError, r"domain is \(4, 4, 1.5\) .*expected integers"),
     (arrays(domain=4), errors.ArgumentTypeError, "domain is 4 .*expected integers, one for each axis"),
     (arrays(domain=(4, 4, 2**63 - 1)), errors.DomainError, "along K does not fit"),
+    (
+        arrays(domain=(4, 4, 2**63)),
+        errors.DomainError,
+        r"domain is \(4, 4, 9223372036854775808\) .*more points than any array has",
+    ),
+    (arrays(domain=[4, 4, 2**63]), errors.DomainError, "more points than any array has"),
+    (arrays(origin=(1, 1, -(2**63) - 1)), errors.OriginError, "more points than any array has"),
+    (arrays(origin=2**64), errors.OriginError, "origin is 18446744073709551616 .*more points than any array has"),
     # scalars
     (arrays(weight="1"), errors.ArgumentTypeError, "argument 'weight' is '1' .*expected a number .*float64"),
     (
@@ -650,6 +660,28 @@ def test_temporaries_that_no_memory_is_large_enough_for(compiled: Stencils, back
     with pytest.raises(MemoryError, match="llocate"):
         compiled(large_definition, backend)(inp, out)
     assert out[0, 0] == 0.0
+
+
+def conditional_definition(inp: Field[F64], out: Field[F64]):
+    with computation(PARALLEL), interval(...):
+        if inp > 2.0:
+            out = 1.0
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a limit that is kept")
+def test_a_statement_that_no_memory_is_large_enough_for(compiled: Stencils) -> None:
+    import resource
+
+    stencil = compiled(conditional_definition, "debug")
+    inp, out = np.broadcast_to(1.0, (2**27, 1, 1)), np.zeros((2**27, 1, 1))
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 2**26, before[1]))
+    try:
+        with pytest.raises(MemoryError, match="llocate"):
+            stencil(inp, out)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 def test_wrong_positions(compiled: Stencils) -> None:

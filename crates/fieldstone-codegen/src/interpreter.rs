@@ -11,6 +11,7 @@
 //! | `array` | arguments and temporaries, with checked access |
 //! | `data` | indices of data dimensions |
 //! | `expression` | expressions as closures over the points of a block |
+//! | `memory` | memory as large as a domain |
 //! | `report` | what the checks say |
 //! | `nan` | where the first NaN comes from |
 
@@ -18,6 +19,7 @@ mod array;
 mod data;
 mod element;
 mod expression;
+mod memory;
 mod nan;
 mod region;
 mod report;
@@ -35,6 +37,7 @@ use array::Array;
 use data::Indices;
 use element::{Element, dispatch};
 use expression::{Level, State, Values, values};
+use memory::{collected, zeros};
 use region::{Block, Region};
 
 /// Whether the user wants a run to end. It is asked in loops, which may go on for ever, from the stack of the run.
@@ -259,13 +262,17 @@ impl Statement {
                 let inside = region.within(*area, state.domain);
                 let (region, mask) = match mask {
                     None => (inside, None),
-                    Some(mask) => (*region, Some(region.mask_of(&inside, mask))),
+                    Some(mask) => (*region, Some(region.mask_of(&inside, mask)?)),
                 };
                 (body.iter())
                     .try_for_each(|statement| statement.run(state, &region, mask.as_deref()))
             }
             Statement::While { condition, body } => {
-                let mut active = mask.map_or_else(|| vec![true; region.len()], <[bool]>::to_vec);
+                let everywhere = std::iter::repeat(&true);
+                let mut active = match mask {
+                    None => collected(region.len(), everywhere.copied())?,
+                    Some(mask) => collected(mask.len(), mask.iter().copied())?,
+                };
                 for round in 1u64.. {
                     if round.is_multiple_of(ROUNDS)
                         && INTERRUPTED.get().is_some_and(|asked| asked())
@@ -308,14 +315,13 @@ impl Statement {
                 orelse,
             } => {
                 let holds = evaluate(condition, state, region, mask)?;
-                let within = |wanted: bool| -> Vec<bool> {
+                let within = |wanted: bool| {
                     let outer = |point: usize| mask.is_none_or(|mask| mask[point]);
                     let points = holds.iter().enumerate();
-                    points
-                        .map(|(point, &holds)| holds == wanted && outer(point))
-                        .collect()
+                    let points = points.map(|(point, &holds)| holds == wanted && outer(point));
+                    collected(holds.len(), points)
                 };
-                for (branch, mask) in [(then, within(true)), (orelse, within(false))] {
+                for (branch, mask) in [(then, within(true)?), (orelse, within(false)?)] {
                     for statement in branch {
                         statement.run(state, region, Some(&mask))?;
                     }
@@ -333,7 +339,7 @@ fn evaluate<T: Element>(
     region: &Region,
     mask: Option<&[bool]>,
 ) -> Result<Vec<T>, RunError> {
-    let mut values = vec![T::default(); region.len()];
+    let mut values = zeros::<T>(region.len())?;
     for Block { region, points } in region.blocks() {
         let active = mask.map(|mask| &mask[points.clone()]);
         expression(state, &region, active, &mut values[points])?;

@@ -4,6 +4,7 @@ use fieldstone_codegen::call::ScalarArgument;
 use fieldstone_codegen::domain::Requirement;
 use fieldstone_stencil::DType;
 use fieldstone_stencil::suggest::closest;
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple};
 use smallvec::SmallVec;
@@ -313,11 +314,18 @@ pub fn integers(what: &str, value: &Bound<'_, PyAny>) -> PyResult<Integers> {
         let message = format!("{what} is {shown}, expected integers, one for each axis");
         raise(entry.py(), "ArgumentTypeError", message)
     };
+    let integer = |entry: &Bound<'_, PyAny>| {
+        let integer = entry.extract::<isize>();
+        integer.map_err(
+            |error| match error.is_instance_of::<PyOverflowError>(entry.py()) {
+                true => too_large(what, value),
+                false => wrong(entry),
+            },
+        )
+    };
     if let Ok(tuple) = value.cast_exact::<PyTuple>() {
         let entries = tuple.iter_borrowed();
-        return entries
-            .map(|entry| entry.extract::<isize>().map_err(|_| wrong(&entry)))
-            .collect();
+        return entries.map(|entry| integer(&entry)).collect();
     }
     if value.is_instance_of::<PyString>() {
         return Err(wrong(value));
@@ -325,8 +333,20 @@ pub fn integers(what: &str, value: &Bound<'_, PyAny>) -> PyResult<Integers> {
     value
         .try_iter()
         .map_err(|_| wrong(value))?
-        .map(|entry| entry?.extract::<isize>().map_err(|_| wrong(value)))
+        .map(|entry| integer(&entry?))
         .collect()
+}
+
+/// The error of an integer that no array has so many points for.
+#[cold]
+fn too_large(what: &str, value: &Bound<'_, PyAny>) -> PyErr {
+    let class = match what {
+        "domain" => "DomainError",
+        _ => "OriginError",
+    };
+    let shown = describe_value(value);
+    let message = format!("{what} is {shown}, which is more points than any array has");
+    raise(value.py(), class, message)
 }
 
 /// The `domain=` of a call.
@@ -358,7 +378,10 @@ pub fn origins(
 ) -> PyResult<()> {
     let Ok(by_name) = value.cast::<PyDict>() else {
         let given = match value.cast::<PyInt>() {
-            Ok(level) => SmallVec::from_slice(&[0, 0, level.extract()?]),
+            Ok(level) => {
+                let level = level.extract().map_err(|_| too_large("origin", value))?;
+                SmallVec::from_slice(&[0, 0, level])
+            }
             Err(_) => integers("origin", value)?,
         };
         for (field, origin) in fields.iter().zip(origins) {

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-use fieldstone_device::{DeviceError, DeviceId};
+use fieldstone_device::DeviceError;
 use fieldstone_stencil::{Axes, Axis, Extent};
 
 use super::Access;
 use super::data::Element;
 use super::element::Element as Value;
+use super::memory::zeros;
 use super::region::Region;
 use crate::call::FieldArgument;
 use crate::error::RunError;
@@ -296,20 +297,6 @@ impl Array {
     fn covered(&self) -> [Range<i64>; 3] {
         std::array::from_fn(|n| self.start[n]..self.end[n])
     }
-}
-
-/// Memory for so many elements; an error where there is not enough.
-fn zeros<T: Clone + Default>(count: usize) -> Result<Vec<T>, DeviceError> {
-    let mut memory = Vec::new();
-    memory
-        .try_reserve_exact(count)
-        .map_err(|_| DeviceError::OutOfMemory {
-            bytes: count.saturating_mul(size_of::<T>()),
-            alignment: align_of::<T>(),
-            device: DeviceId::HOST,
-        })?;
-    memory.resize(count, T::default());
-    Ok(memory)
 }
 
 /// The first active point that was not written.

@@ -5,6 +5,7 @@ use fieldstone_stencil::ir::{Stencil, Subscript};
 use super::Access;
 use super::array::Array;
 use super::expression::{State, Values, values};
+use super::memory::zeros;
 use super::region::Region;
 use crate::error::RunError;
 
@@ -47,8 +48,8 @@ impl Indices {
         if self.0.is_empty() {
             return Ok(None);
         }
-        let mut elements = vec![Element::default(); region.len()];
-        let mut index = vec![0; region.len()];
+        let mut elements = zeros::<Element>(region.len())?;
+        let mut index = zeros(region.len())?;
         let mut stride = 1;
         for (dimension, (values, (size, bytes))) in self.0.iter().zip(array.data()).enumerate() {
             values(state, region, active, &mut index)?;

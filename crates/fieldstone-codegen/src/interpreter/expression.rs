@@ -8,6 +8,7 @@ use fieldstone_stencil::ir::{
 use super::array::Array;
 use super::data::Indices;
 use super::element::{Element, Map, Wide, Zip, dispatch};
+use super::memory::zeros;
 use super::region::Region;
 use super::{Access, place};
 use crate::error::RunError;
@@ -54,7 +55,7 @@ impl Level {
         active: Option<&[bool]>,
     ) -> Result<Vec<i64>, RunError> {
         let [i, j, k] = offset.0;
-        let mut levels = vec![0; region.len()];
+        let mut levels = zeros(region.len())?;
         (self.value)(
             state,
             &region.shifted(Offset([-i, -j, -k])),

@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
+use fieldstone_device::DeviceError;
 use fieldstone_stencil::{Area, Axis, Extent, Offset};
+
+use super::memory::collected;
 
 /// Points of a block at most: few enough for its values to stay in the nearest cache, enough to make calls rare.
 const BLOCK: usize = 2048;
@@ -25,9 +28,9 @@ impl Region {
         Region { start, shape }
     }
 
-    /// Number of points.
+    /// Number of points; of more than can be counted, the most.
     pub(super) fn len(&self) -> usize {
-        self.shape.iter().product()
+        (self.shape.iter()).fold(1, |count, points| count.saturating_mul(*points))
     }
 
     /// One past the last index along each axis.
@@ -67,16 +70,18 @@ impl Region {
     }
 
     /// Where a mask holds, in the order of the blocks, and points are also in a part of the region.
-    pub(super) fn mask_of(&self, part: &Region, mask: &[bool]) -> Vec<bool> {
+    pub(super) fn mask_of(&self, part: &Region, mask: &[bool]) -> Result<Vec<bool>, DeviceError> {
         let end = part.end();
         let inside = |index: [i64; 3]| (0..3).all(|n| (part.start[n]..end[n]).contains(&index[n]));
         let points = self.blocks().flat_map(|block| {
             let points: Vec<[i64; 3]> = block.region.points().collect();
             points
         });
-        (points.zip(mask))
-            .map(|(index, holds)| *holds && inside(index))
-            .collect()
+        let holds = points.zip(mask);
+        collected(
+            mask.len(),
+            holds.map(|(index, holds)| *holds && inside(index)),
+        )
     }
 
     /// The same box, moved.
