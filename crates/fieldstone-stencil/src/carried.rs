@@ -21,97 +21,116 @@ use std::collections::{HashMap, HashSet};
 use crate::analysis::Analysis;
 use crate::grid::{Axes, Axis, Bound, Interval, Offset};
 use crate::ir::{
-    Computation, Expr, ExprKind, FieldId, Order, Section, Stencil, Stmt, StmtKind, Target, TempId,
-    Temporary,
+    Expr, ExprKind, FieldId, Order, Section, Stencil, Stmt, StmtKind, Target, TempId, Temporary,
 };
 use crate::visit::Accesses;
 
 /// Carries from level to level in temporaries what is carried in fields, where that changes nothing.
 pub fn in_temporaries(mut stencil: Stencil, analysis: &Analysis) -> Stencil {
-    for number in 0..stencil.fields.len() {
-        let id = FieldId(number as u32);
-        let extent = analysis.fields[number].extent;
-        let (before, after) = extent.along(Axis::K);
-        let inside = extent.is_vertical() && before <= 0 && after <= 0;
-        let home = home(&stencil, id).filter(|_| inside);
-        let Some(home) = home.filter(|home| is_carried(&stencil, *home, id)) else {
-            continue;
-        };
+    let mut carried = HashMap::new();
+    for id in carried_fields(&stencil, analysis) {
         let temporary = TempId(stencil.temporaries.len() as u32);
         let field = stencil.field(id);
         let name = format!("{}@", field.name);
         let fresh = Temporary::at_every_point(name, Some(field.dtype), field.span);
         stencil.temporaries.push(fresh);
-        for section in &mut stencil.computations[home].sections {
-            carry(section, id, temporary);
-        }
+        carried.insert(Target::Field(id), Target::Temp(temporary));
+    }
+    if carried.is_empty() {
+        return stencil;
+    }
+    let sections = stencil.computations.iter_mut();
+    for section in sections.flat_map(|computation| &mut computation.sections) {
+        carry(section, &carried);
     }
     stencil
 }
 
-/// The one computation that accesses a field along all three axes.
-fn home(stencil: &Stencil, id: FieldId) -> Option<usize> {
-    let accesses = |computation: &Computation| {
-        let mut statements = computation
-            .sections
-            .iter()
-            .flat_map(|section| &section.body);
-        statements.any(|statement| touches(&Accesses::of(statement), Target::Field(id)))
+/// How a field is used by the first computation that accesses it.
+struct Uses {
+    /// The computation.
+    home: usize,
+    /// Sections of it that write the field at every point, and the last one of them.
+    sections: usize,
+    written: Option<usize>,
+    /// Whether it is read.
+    carries: bool,
+    /// Whether something else is done with it.
+    fails: bool,
+}
+
+/// The fields along all three axes that one sweep accesses and no other: it writes every level, always, and reads only where it
+/// wrote before.
+fn carried_fields(stencil: &Stencil, analysis: &Analysis) -> Vec<FieldId> {
+    let mut found: HashMap<Target, Uses> = HashMap::new();
+    for (number, computation) in stencil.computations.iter().enumerate() {
+        for (section, body) in computation.sections.iter().map(|s| &s.body).enumerate() {
+            for statement in body {
+                note(statement, (number, section, computation.order), &mut found);
+            }
+        }
+    }
+    let whole: Vec<bool> = (stencil.computations.iter())
+        .map(|computation| cover(computation.sections.iter().map(|section| section.interval)))
+        .collect();
+    let is_carried = |id: &FieldId| {
+        let extent = analysis.fields[id.0 as usize].extent;
+        let (before, after) = extent.along(Axis::K);
+        let inside = extent.is_vertical() && before <= 0 && after <= 0;
+        let uses = found.get(&Target::Field(*id));
+        uses.is_some_and(|uses| {
+            let all = uses.sections == stencil.computations[uses.home].sections.len();
+            let always = all && whole[uses.home] && stencil.field(*id).axes == Axes::IJK;
+            inside && always && uses.carries && !uses.fails
+        })
     };
-    let mut homes = (0..stencil.computations.len()).filter(|n| accesses(&stencil.computations[*n]));
-    let home = homes.next()?;
-    let only = homes.next().is_none() && stencil.field(id).axes == Axes::IJK;
-    only.then_some(home)
+    let fields = (0..stencil.fields.len() as u32).map(FieldId);
+    fields.filter(is_carried).collect()
 }
 
-fn touches(accesses: &Accesses, target: Target) -> bool {
-    accesses.reads.iter().any(|(read, _)| *read == target)
-        || accesses
-            .writes
-            .iter()
-            .any(|(written, _)| *written == target)
-}
-
-/// Whether a sweep writes every level of a field, always, and reads it only where it was written before.
-fn is_carried(stencil: &Stencil, home: usize, id: FieldId) -> bool {
-    let computation = &stencil.computations[home];
-    let visited = |offset: Offset| match computation.order {
+/// Notes what a statement of a section does with fields.
+fn note(
+    statement: &Stmt,
+    (home, section, order): (usize, usize, Order),
+    found: &mut HashMap<Target, Uses>,
+) {
+    let mut uses = |target: Target, note: &dyn Fn(&mut Uses)| {
+        let uses = found.entry(target).or_insert(Uses {
+            home,
+            sections: 0,
+            written: None,
+            carries: false,
+            fails: false,
+        });
+        uses.fails |= uses.home != home;
+        note(uses);
+    };
+    let visited = |offset: Offset| match order {
         Order::Forward => offset.along(Axis::K) < 0,
         Order::Backward => offset.along(Axis::K) > 0,
         Order::Parallel => false,
     };
-    let mut carries = false;
-    for section in &computation.sections {
-        let mut written = false;
-        for statement in &section.body {
-            let accesses = Accesses::of(statement);
-            if accesses.afar.contains(&Target::Field(id)) {
-                return false;
-            }
-            for (target, offset) in &accesses.reads {
-                if *target != Target::Field(id) {
-                    continue;
-                }
-                let before = visited(*offset) || (*offset == Offset::ZERO && written);
-                if !offset.is_vertical() || !before {
-                    return false;
-                }
-                carries = true;
-            }
-            for (target, conditional) in &accesses.writes {
-                if *target == Target::Field(id) {
-                    if *conditional {
-                        return false;
-                    }
-                    written = true;
-                }
-            }
-        }
-        if !written {
-            return false;
-        }
+    let accesses = Accesses::of(statement);
+    for target in &accesses.afar {
+        uses(*target, &|uses| uses.fails = true);
     }
-    carries && cover(computation.sections.iter().map(|section| section.interval))
+    for (target, offset) in &accesses.reads {
+        uses(*target, &|uses| {
+            let written = uses.written == Some(section);
+            let before = visited(*offset) || (*offset == Offset::ZERO && written);
+            uses.fails |= !offset.is_vertical() || !before;
+            uses.carries = true;
+        });
+    }
+    for (target, conditional) in &accesses.writes {
+        uses(*target, &|uses| {
+            uses.fails |= *conditional;
+            if uses.written != Some(section) {
+                uses.sections += 1;
+            }
+            uses.written = Some(section);
+        });
+    }
 }
 
 /// Whether intervals, in any order, cover every level of every domain.
@@ -130,26 +149,25 @@ pub fn cover(intervals: impl IntoIterator<Item = Interval>) -> bool {
     reached == Bound::END
 }
 
-fn carry(section: &mut Section, id: FieldId, temporary: TempId) {
+fn carry(section: &mut Section, carried: &HashMap<Target, Target>) {
     let mut body = Vec::with_capacity(section.body.len() + 1);
     for mut statement in std::mem::take(&mut section.body) {
-        rename(&mut statement, id, temporary);
+        rename_reads(&mut statement, carried);
         let copy = match &mut statement.kind {
             StmtKind::Assign {
                 target,
                 target_span,
                 value,
                 ..
-            } if *target == Target::Field(id) => {
-                *target = Target::Temp(temporary);
+            } => carried.get(target).map(|temporary| {
                 let copied = Expr {
-                    kind: ExprKind::read(Target::Temp(temporary), Offset::ZERO),
+                    kind: ExprKind::read(*temporary, Offset::ZERO),
                     dtype: value.dtype,
                     span: value.span,
                 };
-                let (field, span) = (Target::Field(id), statement.span);
-                Some(Stmt::assign(field, *target_span, copied, span))
-            }
+                let field = std::mem::replace(target, *temporary);
+                Stmt::assign(field, *target_span, copied, statement.span)
+            }),
             _ => None,
         };
         body.push(statement);
@@ -158,18 +176,14 @@ fn carry(section: &mut Section, id: FieldId, temporary: TempId) {
     section.body = body;
 }
 
-fn rename(statement: &mut Stmt, id: FieldId, temporary: TempId) {
+fn rename_reads(statement: &mut Stmt, carried: &HashMap<Target, Target>) {
     statement.walk_mut(&mut |statement| {
         for expr in statement.expressions_mut() {
-            rename_reads(expr, id, temporary);
-        }
-    });
-}
-
-fn rename_reads(expr: &mut Expr, id: FieldId, temporary: TempId) {
-    expr.each_target(&mut |target| {
-        if *target == Target::Field(id) {
-            *target = Target::Temp(temporary);
+            expr.each_target(&mut |target| {
+                if let Some(temporary) = carried.get(target) {
+                    *target = *temporary;
+                }
+            });
         }
     });
 }
