@@ -29,6 +29,52 @@ def test_operations_are_element_by_element(way: Way) -> None:
     way.close(way.inner(out), expected + np.where(s > 0, w, v))
 
 
+def many(v: Field[("real", (97,))], w: Field[("real", (97,))], out: Field[("real", (97,))]):
+    with computation(PARALLEL), interval(...):
+        t = v * 2.0 + w
+        out = t * v - t[1, 0, 0]
+    with computation(FORWARD), interval(1, None):
+        out += 0.5 * out[0, 0, -1]
+
+
+def test_elements_that_are_many(way: Way) -> None:
+    v, w, out = (way.array(data=(97,)) for _ in range(3))
+    way.run(many, v, w, out)
+    t, beside = way.inner(v) * 2 + way.inner(w), way.inner(v, i=1) * 2 + way.inner(w, i=1)
+    expected = t * way.inner(v) - beside
+    for k in range(1, way.domain[2]):
+        expected[:, :, k] += expected[:, :, k - 1] / 2
+    way.close(way.inner(out), expected)
+
+
+def in_place(m: Field[("real", (8, 8))], v: Field[("real", (8,))], out: Field[("real", (8,))]):
+    with computation(PARALLEL), interval(...):
+        t = m @ v
+        out = t
+
+
+def test_a_result_that_takes_the_place_of_many_elements(way: Way) -> None:
+    m, v = way.array(data=(8, 8)), way.array(data=(8,))
+    expected = np.einsum("...rn,...n", way.inner(m), way.inner(v))
+    way.run(in_place, m, v, v)
+    np.testing.assert_allclose(way.inner(v), expected, rtol=1e-3, atol=1e-4)
+
+
+def a_long_product(m: Field[("real", (2, 37))], v: Field[("real", (37,))], out: Field["real"], mv: W):
+    with computation(PARALLEL), interval(...):
+        mv = m @ (v + 1.0)
+        norm = mv @ mv
+        out = norm
+
+
+def test_products_of_many_terms(way: Way) -> None:
+    m, v, out, mv = (way.array(data=shape) for shape in [(2, 37), (37,), (), (2,)])
+    way.run(a_long_product, m, v, out, mv)
+    expected = np.einsum("...rn,...n", way.inner(m), way.inner(v) + 1)
+    np.testing.assert_allclose(way.inner(mv), expected, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(way.inner(out), np.sum(expected**2, -1), rtol=1e-3, atol=1e-3)
+
+
 def functions(v: Field[("real", (3,))], out: Field[("real", (3,))]):
     with computation(PARALLEL), interval(...):
         limited = max(v, -0.5)

@@ -1,7 +1,10 @@
 //! The words a kernel is called with.
 //!
 //! Every kernel has the signature `void kernel(ptr words, i64 begin, i64 end, ptr scratch)` and computes the tiles
-//! `begin..end`. `words` are 64-bit words in the order of [`Words`]; strides are in bytes.
+//! `begin..end`. `words` are 64-bit words in the order of [`Words`]; strides are in bytes. Where a stencil has very many fields,
+//! a kernel has [`OwnWords`].
+
+use std::collections::HashMap;
 
 use fieldstone_stencil::ir::{FieldId, Stencil, Target, TempId};
 use fieldstone_stencil::schedule::{Placement, Schedule};
@@ -113,5 +116,34 @@ impl Words {
     /// Never: the domain is always there.
     pub fn is_empty(&self) -> bool {
         false
+    }
+}
+
+/// The words of one kernel: the first ones, which are no fields, and behind them those that it reads, in the order in which it
+/// does. So kernels that do the same with other fields, as with other elements of a vector, have the same text.
+#[derive(Clone, Debug, Default)]
+pub struct OwnWords {
+    /// Where these stand in [`Words`].
+    read: Vec<usize>,
+    position: HashMap<usize, usize>,
+}
+
+impl OwnWords {
+    /// Where a word of [`Words`] stands in the kernel's own.
+    pub fn position(&mut self, word: usize) -> usize {
+        if word < Words::FIELDS {
+            return word;
+        }
+        let next = Words::FIELDS + self.read.len();
+        *self.position.entry(word).or_insert_with(|| {
+            self.read.push(word);
+            next
+        })
+    }
+
+    /// The words of the kernel, from those of all.
+    pub fn of(&self, words: &[u64]) -> Vec<u64> {
+        let read = self.read.iter().map(|word| words[*word]);
+        words[..Words::FIELDS].iter().copied().chain(read).collect()
     }
 }

@@ -11,7 +11,7 @@ use fieldstone_stencil::{Axis, DType};
 
 use crate::tile::Scratch;
 
-use super::abi::Words;
+use super::abi::{OwnWords, Words};
 use super::ahead::{self, Fetch};
 use super::blocks::Block;
 use super::builder::Builder;
@@ -30,6 +30,8 @@ pub(super) struct Context<'a> {
     pub block: Option<&'a Block<'a>>,
     /// Where the call may fail, in all kernels so far.
     pub failures: &'a RefCell<Vec<Failure>>,
+    /// The words of the kernel, where it has some of its own.
+    pub own_words: Option<&'a RefCell<OwnWords>>,
 }
 
 impl Context<'_> {
@@ -99,13 +101,16 @@ pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) ->
         used.extend(accesses.written());
         scalars_of(statement, &mut scalars);
     }
-    let three = |b: &mut Builder, first| std::array::from_fn(|n| word(b, first + n));
+    let three = |b: &mut Builder, first| std::array::from_fn(|n| word(context, b, first + n));
     let mut entry = Entry {
         roles,
         outer,
         domain: three(b, Words::DOMAIN),
-        levels: (word(b, Words::LEVELS), word(b, Words::LEVELS + 1)),
-        first_level: word(b, Words::FIRST_LEVEL),
+        levels: (
+            word(context, b, Words::LEVELS),
+            word(context, b, Words::LEVELS + 1),
+        ),
+        first_level: word(context, b, Words::FIRST_LEVEL),
         tile: three(b, Words::TILE),
         count: three(b, Words::COUNT),
         arrays: HashMap::new(),
@@ -115,13 +120,13 @@ pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) ->
         streamed: HashSet::new(),
         stream: String::from("false"),
         streamed_columns: HashSet::new(),
-        ahead: word(b, Words::AHEAD),
+        ahead: word(context, b, Words::AHEAD),
         fetches: String::new(),
         fetches_rows: String::new(),
     };
     entry.fetches = b.value(format_args!("icmp ne i64 {}, 0", entry.ahead));
     if context.target.has_fence() {
-        let flag = word(b, Words::STREAM);
+        let flag = word(context, b, Words::STREAM);
         entry.stream = b.value(format_args!("icmp ne i64 {flag}, 0"));
         let in_scratch = |target: &Written| context.scratch.block(*target, 0).is_some();
         (entry.streamed_columns, entry.streamed) =
@@ -130,11 +135,11 @@ pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) ->
     let mut seen = HashSet::new();
     for target in used.into_iter().filter(|target| seen.insert(*target)) {
         if let Some(first) = first_word(context, &words, target) {
-            let address = word(b, first);
+            let address = word(context, b, first);
             let data = context.program.stencil.data_dims(target).len();
             let strides = words.data(target);
             let end = |b: &mut Builder, bytes| {
-                let bytes = word(b, first + bytes);
+                let bytes = word(context, b, first + bytes);
                 b.add(&address, bytes)
             };
             let array = Array {
@@ -142,21 +147,23 @@ pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) ->
                 last: end(b, Words::LAST_ELEMENT),
                 pointer: pointer(context, b, &address),
                 strides: three(b, first + 1),
-                data: (strides..strides + data).map(|n| word(b, n)).collect(),
+                data: (strides..strides + data)
+                    .map(|n| word(context, b, n))
+                    .collect(),
             };
             entry.arrays.insert(target, array);
         }
     }
     entry.fetches_rows = fetches_rows(context, b, &entry);
     if may_fail {
-        let address = word(b, Words::FAILURE);
+        let address = word(context, b, Words::FAILURE);
         entry.outside = pointer(context, b, &address);
     }
     for target in afar {
         let levels = match target {
             Written::Field(id) => {
                 let first = words.levels(id.0 as usize);
-                (word(b, first), word(b, first + 1))
+                (word(context, b, first), word(context, b, first + 1))
             }
             Written::Temp(_) => (entry.first_level.clone(), entry.domain[2].clone()),
         };
@@ -164,7 +171,7 @@ pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) ->
     }
     for id in scalars {
         entry.scalars.entry(id).or_insert_with(|| {
-            let bits = word(b, words.scalar(id.0 as usize));
+            let bits = word(context, b, words.scalar(id.0 as usize));
             scalar(b, &bits, context.program.stencil.scalar(id).dtype)
         });
     }
@@ -221,7 +228,11 @@ fn scalars_of(statement: &Stmt, scalars: &mut Vec<ScalarId>) {
     statement.walk(&mut |statement| statement.expressions().for_each(&mut note));
 }
 
-fn word(b: &mut Builder, index: usize) -> String {
+fn word(context: &Context<'_>, b: &mut Builder, index: usize) -> String {
+    let index = match context.own_words {
+        Some(own) => own.borrow_mut().position(index),
+        None => index,
+    };
     let address = b.offset("%words", index * 8);
     b.value(format_args!("load i64, ptr {address}, align 8"))
 }

@@ -80,7 +80,7 @@ pub(super) fn function(name: &str, context: &Context<'_>, loops: Loops<'_>) -> (
     let streams = !loops.streamed().is_empty() && context.target.has_fence();
     match loops {
         Loops::Rows(nest) => {
-            let entry = entry(context, b, loops);
+            let entry = entry(context, b, Loops::Rows(&rows::own_words(nest)));
             rows::rows(name, context, &entry, b, nest);
         }
         Loops::Columns(nest) => {

@@ -50,13 +50,13 @@ mod types;
 mod width;
 
 use std::cell::RefCell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 use fieldstone_device::CoreCaches;
 use fieldstone_stencil::ir::{DataDimension, Stencil};
 use fieldstone_stencil::program::Program;
-use fieldstone_stencil::schedule::{Nest, Placement, RowNest, Schedule};
+use fieldstone_stencil::schedule::{Nest, Obstacle, Placement, RowNest, Schedule};
 use fieldstone_stencil::{Axis, Span};
 
 pub use ahead::Fetch;
@@ -66,6 +66,7 @@ use crate::array::array_contiguous_along;
 use crate::choices::{Choices, Stores};
 use crate::tile::Scratch;
 use crate::transposed;
+use abi::OwnWords;
 
 /// The processor that code is made for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -188,6 +189,8 @@ pub struct Kernel {
     pub stores: Option<Stores>,
     /// What it fetches into the caches.
     pub fetch: Fetch,
+    /// Its own words, where it does not have those of all kernels.
+    pub words: Option<OwnWords>,
 }
 
 impl Kernel {
@@ -229,6 +232,12 @@ fn contiguous_along(
     }
 }
 
+/// Whether kernels that have the same text are one function: where elements of vectors have kernels of their own.
+fn shares_kernels(schedule: &Schedule) -> bool {
+    let mut apart = schedule.causes.iter().filter_map(|causes| causes.apart);
+    apart.any(|apart| apart.rows.obstacle == Obstacle::ManyFields)
+}
+
 /// Writes the kernels of a scheduled program.
 pub fn emit(
     program: &Program,
@@ -244,14 +253,17 @@ pub fn emit(
     };
     let mut needs = builder::Needs::default();
     let failures = RefCell::new(Vec::new());
+    let shares = shares_kernels(schedule);
+    let mut known = HashMap::new();
     let mut add = |nest: kernel::Loops<'_>, scratch: Scratch| {
-        let name = format!("fieldstone_kernel_{}", module.kernels.len());
+        let mut name = format!("fieldstone_kernel_{}", module.kernels.len());
         let fetch = match choices.fetch {
             // Narrow blocks fetch the next ones.
             _ if scratch.slim => Fetch::NOTHING,
             Some(ahead) => Fetch::always(ahead),
             None => Fetch::of(nest, &program.stencil, &scratch),
         };
+        let own_words = shares.then(RefCell::default);
         let context = entry::Context {
             program,
             schedule,
@@ -261,9 +273,19 @@ pub fn emit(
             fetch,
             block: None,
             failures: &failures,
+            own_words: own_words.as_ref(),
         };
         let (text, needed) = kernel::function(&name, &context, nest);
-        module.text.push_str(&text);
+        let is_new = match shares {
+            true => {
+                let found = known.entry(text.replace(&name, "")).or_insert(name.clone());
+                std::mem::replace(&mut name, found.clone()) == *found
+            }
+            false => true,
+        };
+        if is_new {
+            module.text.push_str(&text);
+        }
         needs.extend(needed);
         let bytes = |targets: HashSet<_>| {
             let sizes = targets
@@ -282,6 +304,7 @@ pub fn emit(
             moved,
             stores: choices.stores,
             fetch,
+            words: own_words.map(RefCell::into_inner),
         });
     };
     for (index, nest) in schedule.nests.iter().enumerate() {

@@ -54,7 +54,7 @@ pub(super) fn rows(
                 most,
             };
             let shared = shared(nest);
-            if nest.stages.len() <= MOST_STAGES {
+            if is_one(nest) {
                 loops(context, entry, b, nest, &place, &shared);
                 return;
             }
@@ -132,12 +132,40 @@ fn shared(nest: &RowNest) -> HashSet<Target> {
     shared
 }
 
-/// A nest in parts of few stages.
+/// Whether a nest is one function.
+fn is_one(nest: &RowNest) -> bool {
+    nest.stages.len() <= MOST_STAGES && fields(&nest.stages).len() <= FIELDS_OF_PART
+}
+
+/// The fields that stages read or write.
+fn fields(stages: &[Stage]) -> HashSet<Target> {
+    let statements = stages.iter().flat_map(|stage| &stage.statements);
+    let mut found = HashSet::new();
+    for accesses in statements.map(Accesses::of) {
+        found.extend(accesses.reads.iter().map(|(target, _)| *target));
+        found.extend(accesses.written());
+    }
+    found.retain(|target| matches!(target, Target::Field(_)));
+    found
+}
+
+/// What the function of a nest reads from its words on entry: where its parts are functions of their own, not what these do.
+pub(super) fn own_words(nest: &RowNest) -> RowNest {
+    match is_one(nest) {
+        true => nest.clone(),
+        false => parts(nest).swap_remove(0),
+    }
+}
+
+/// A nest in parts of few stages and few fields.
 fn parts(nest: &RowNest) -> Vec<RowNest> {
     let mut parts: Vec<RowNest> = Vec::new();
+    let mut taken = HashSet::new();
     for (row_loop, stages) in nest.loops() {
+        let fields = fields(stages);
+        let room = taken.union(&fields).count() <= FIELDS_OF_PART;
         match parts.last_mut() {
-            Some(part) if part.stages.len() + stages.len() <= STAGES_OF_PART => {
+            Some(part) if part.stages.len() + stages.len() <= STAGES_OF_PART && room => {
                 part.stages.extend_from_slice(stages);
                 part.loops.push(row_loop);
             }
@@ -147,6 +175,10 @@ fn parts(nest: &RowNest) -> Vec<RowNest> {
                 ..*nest
             }),
         }
+        if parts.last().is_some_and(|part| part.loops.len() == 1) {
+            taken.clear();
+        }
+        taken.extend(fields);
     }
     parts
 }
@@ -315,6 +347,8 @@ fn is_ready(
 const MOST_STAGES: usize = 48;
 /// Stages of each part of a larger one, which are functions of their own.
 const STAGES_OF_PART: usize = 32;
+/// Fields of each part: each has half a dozen numbers, which LLVM looks for room for.
+const FIELDS_OF_PART: usize = 128;
 
 /// Where in its tile a nest is.
 struct Place {

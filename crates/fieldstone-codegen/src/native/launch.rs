@@ -10,7 +10,7 @@ use fieldstone_stencil::{Axis, Extent, ir::Order};
 use super::{KernelFunction, Variant};
 use crate::cost::{Cost, worthwhile};
 use crate::llvm::Kernel;
-use crate::llvm::abi::Words;
+use crate::llvm::abi::{OwnWords, Words};
 use crate::tile::{LINE, Lines, Tiles};
 
 thread_local! {
@@ -36,6 +36,8 @@ pub(super) enum Part {
 /// A kernel on some points.
 pub(super) struct Step {
     function: KernelFunction,
+    /// Its words, where they are its own.
+    own_words: Option<OwnWords>,
     /// Per way in which columns share cache lines, in the order of [`Lines::ALL`].
     tiles: [Tiles; Lines::ALL.len()],
     /// Threads that are worth it.
@@ -154,6 +156,7 @@ impl Code<'_> {
         let caches = shared_cache(threads);
         Step {
             function: self.function,
+            own_words: self.kernel.words.clone(),
             tiles: tiles(self.kernel, threads),
             threads,
             work: match self.cost.is_open() {
@@ -260,7 +263,8 @@ impl Step {
             true => self.ahead_for_others as u64,
             false => self.ahead as u64,
         };
-        let words: &[u64] = words;
+        let own_words = self.own_words.as_ref().map(|own| own.of(words));
+        let words: &[u64] = own_words.as_deref().unwrap_or(words);
         let problem = Mutex::new(None);
         let body = |_, begin: usize, end: usize| {
             let run = |scratch: *mut u8| {

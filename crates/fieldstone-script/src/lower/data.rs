@@ -67,6 +67,9 @@ impl<'a> Parts<'a> {
     }
 }
 
+/// Terms of a product that are summed in one statement: each reads two fields.
+const TERMS: u32 = 32;
+
 impl Lowering<'_> {
     /// Whether an attribute is one of a value, as in `matrix.T`, and not one of something outside of the text.
     pub(super) fn is_value(&self, expression: &Expr) -> bool {
@@ -424,6 +427,10 @@ impl Lowering<'_> {
                 let term = binary(BinaryOp::Mul, first, second, span);
                 sum = Some(match sum {
                     None => term,
+                    Some(sum) if n.is_multiple_of(TERMS) => {
+                        let sum = self.store("sum", sum);
+                        binary(BinaryOp::Add, sum, term, span)
+                    }
                     Some(sum) => binary(BinaryOp::Add, sum, term, span),
                 });
             }

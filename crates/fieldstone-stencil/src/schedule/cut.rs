@@ -14,6 +14,7 @@ use crate::source::Span;
 use crate::visit::Accesses;
 
 use super::Roles;
+use super::divide::divide;
 use super::panel;
 use super::reason::{Apart, Causes, Obstacle, Reason};
 
@@ -79,6 +80,23 @@ impl Placed<'_> {
             span: self.statement.span,
         }
     }
+
+    /// The fields that the statement reads or writes.
+    pub fn fields(&self) -> impl Iterator<Item = Target> {
+        let read = self.accesses.reads.iter().map(|(target, _)| *target);
+        let all = read.chain(self.accesses.written());
+        all.filter(|target| matches!(target, Target::Field(_)))
+    }
+
+    /// Why this statement cannot join others, where no target is to blame.
+    pub fn obstacle(&self, obstacle: Obstacle) -> Reason {
+        Reason {
+            obstacle,
+            target: None,
+            offset: Offset::ZERO,
+            span: self.statement.span,
+        }
+    }
 }
 
 /// Cuts a program for rows along `contiguous`.
@@ -86,7 +104,9 @@ pub(super) fn cut(program: &Program, contiguous: Axis) -> Cut<'_> {
     let mut arrays = BTreeSet::new();
     let around_tiles = around_tiles(program);
     loop {
-        let groups = group(program, contiguous, &around_tiles, &arrays);
+        let groups = group(program, contiguous, &around_tiles, &arrays).into_iter();
+        let groups = groups.flat_map(|group| divide(group, &program.stencil));
+        let groups: Vec<Group<'_>> = groups.collect();
         let found = outliving(program, &groups);
         if found.is_subset(&arrays) {
             return Cut { groups, arrays };

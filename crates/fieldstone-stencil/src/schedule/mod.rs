@@ -11,10 +11,11 @@
 //! * a [`LevelNest`] is the general case of a sweep whose statements read each other at horizontal offsets: level by level,
 //!   each stage over the whole level.
 //!
-//! [`build`] decides the cut (`cut`), groups statements into stages that share one vector loop (`stage`) and says where
+//! [`build`] decides the cut (`cut`, `divide`), groups statements into stages that share one vector loop (`stage`) and says where
 //! each temporary lives ([`Placement`]). `Display` prints the decisions.
 
 mod cut;
+mod divide;
 mod loops;
 mod panel;
 mod place;

@@ -56,6 +56,8 @@ pub enum Obstacle {
     RowInUse,
     /// A read of a field that the nest writes, at points of another tile.
     OtherTile,
+    /// More fields than one nest or one loop has, with nothing that keeps them together.
+    ManyFields,
     /// Other levels than those of the loop.
     OtherInterval,
     /// Other points around the domain than those of the loop.
@@ -125,6 +127,7 @@ impl fmt::Display for Printed<'_> {
                 f,
                 "`{name}` is read around the points that a tile writes, which another tile may be writing"
             ),
+            Obstacle::ManyFields => write!(f, "there are too many fields for one loop"),
             Obstacle::OtherInterval => write!(f, "it is computed on other levels"),
             Obstacle::OtherPoints => write!(f, "it is computed on other points around the domain"),
             Obstacle::OtherRegion => write!(f, "it is computed in another region of the plane"),
@@ -152,6 +155,7 @@ impl Obstacle {
             Obstacle::NoLevels => "no levels",
             Obstacle::RowInUse => "row in use",
             Obstacle::OtherTile => "other tile",
+            Obstacle::ManyFields => "many fields",
             Obstacle::OtherInterval => "other interval",
             Obstacle::OtherPoints => "other points",
             Obstacle::OtherRegion => "other region",

@@ -55,7 +55,11 @@ struct Open {
     written: HashSet<Target>,
     /// Targets read where the stage must not write them.
     elsewhere: HashSet<Target>,
+    fields: HashSet<Target>,
 }
+
+/// Fields of a stage of several statements, at most: LLVM takes the square of that.
+const MOST_FIELDS: usize = 128;
 
 impl Open {
     fn new(placed: &Placed<'_>, reads: Reads<'_>, apart: Option<Reason>) -> Open {
@@ -70,6 +74,7 @@ impl Open {
             },
             written: HashSet::new(),
             elsewhere: HashSet::new(),
+            fields: HashSet::new(),
         };
         open.push(placed, reads);
         open
@@ -106,6 +111,10 @@ impl Open {
                 Offset::ZERO,
             ));
         }
+        let new = placed.fields().filter(|field| !self.fields.contains(field));
+        if self.fields.len() + new.collect::<HashSet<_>>().len() > MOST_FIELDS {
+            return Err(reason(Obstacle::ManyFields, None, Offset::ZERO));
+        }
         self.push(placed, reads);
         Ok(())
     }
@@ -131,6 +140,7 @@ impl Open {
             .extend(disallowed(placed, reads).map(|(target, _)| target));
         let written = placed.accesses.writes.iter().map(|(target, _)| *target);
         self.written.extend(written);
+        self.fields.extend(placed.fields());
     }
 }
 

@@ -173,6 +173,7 @@ pub fn emit<'a>(
             fetch: Fetch::NOTHING,
             block: Some(&block),
             failures: &failures,
+            own_words: None,
         };
         module.text.push_str(&definition);
         needs.extend(kernel(&mut module.text, &name, &context, &block, nest));
