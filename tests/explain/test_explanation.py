@@ -97,6 +97,16 @@ def lives_in(explained: Explanation) -> dict[str, str]:
     return {temporary.name: temporary.lives_in for temporary in explained.temporaries}
 
 
+def test_columns_beside_each_other() -> None:
+    columns = {}
+    for stores in ("streamed", "cached"):
+        explained = stencil(definitions.lap7, "cpu_kfirst", schedule={"stores": stores}).explain(domain=(256, 256, 80))
+        (nest,) = explained.nests
+        (columns[stores],) = [loop.tile for loop in nest.loops if loop.role == "block"]
+    # Planes that stay in the first-level cache; the others stay in the second.
+    assert 8 <= columns["streamed"] < columns["cached"]
+
+
 def test_rows() -> None:
     explained = stencil(definitions.hdiff).explain()
     (nest,) = explained.nests

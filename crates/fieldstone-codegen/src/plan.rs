@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use fieldstone_device::shared_cache;
 use fieldstone_stencil::Axis;
 use fieldstone_stencil::ir::{Field, TempId};
 use fieldstone_stencil::program::Program;
@@ -12,7 +13,7 @@ use crate::choices::Choices;
 use crate::cost::{Cost, worthwhile};
 use crate::llvm::{self, Kernel, Layout, Module, Target};
 use crate::native::{extended, levels_of};
-use crate::tile::{Lines, Scratch, Tiles};
+use crate::tile::{Lines, Tiles};
 
 /// The axis along which most fields are contiguous, of those with the most axes: a plane has little to say beside volumes.
 pub(crate) fn contiguous(program: &Program, layout: &Layout) -> Axis {
@@ -76,14 +77,14 @@ impl Plan {
 
     /// The tiles of each kernel of a nest.
     pub fn tiles(&self, nest: usize, domain: [usize; 3], threads: usize) -> Vec<Tiles> {
-        let kernels = self.kernels(nest).iter().zip(&self.costs[self.range(nest)]);
-        let mut kernels = kernels.map(|(kernel, cost)| (&kernel.scratch, cost));
+        let mut kernels = (self.kernels(nest).iter()).zip(&self.costs[self.range(nest)]);
         let rows =
-            |nest: &RowNest, (scratch, cost): (&Scratch, &Cost), [costly, levels]: [usize; 2]| {
+            |nest: &RowNest, (kernel, cost): (&Kernel, &Cost), [costly, levels]: [usize; 2]| {
                 let [costly, points] = [costly, levels]
                     .map(|levels| extended([domain[0], domain[1], levels], nest.extent));
                 let threads = worthwhile(cost.nanoseconds(costly), threads);
-                Tiles::of_rows(nest, scratch, points, threads, Lines::Apart)
+                let past = kernel.streams(points.iter().product(), shared_cache(threads));
+                Tiles::of_rows(nest, &kernel.scratch, points, threads, Lines::Apart, past)
             };
         match &self.schedule.nests[nest] {
             Nest::Rows(nest) => (kernels.take(1))
@@ -94,9 +95,9 @@ impl Plan {
                 .collect(),
             Nest::Columns(nest) => {
                 let points = extended(domain, nest.extent);
-                let (scratch, cost) = kernels.next().expect("a kernel for each nest");
+                let (kernel, cost) = kernels.next().expect("a kernel for each nest");
                 let threads = worthwhile(cost.nanoseconds(points), threads);
-                vec![Tiles::of_columns(nest, scratch, points, threads)]
+                vec![Tiles::of_columns(nest, &kernel.scratch, points, threads)]
             }
             Nest::Levels(nest) => {
                 let nests = nest.sections.iter().flat_map(|(_, nests)| nests);

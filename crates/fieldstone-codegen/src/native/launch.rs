@@ -141,7 +141,9 @@ impl Code<'_> {
         let computed = extended(computed, nest.extent);
         let costly = extended(points.costly, nest.extent);
         self.step(Points { costly, ..points }, threads, |kernel, threads| {
-            Lines::ALL.map(|lines| Tiles::of_rows(nest, &kernel.scratch, computed, threads, lines))
+            let past = kernel.streams(points.moved, shared_cache(threads));
+            Lines::ALL
+                .map(|lines| Tiles::of_rows(nest, &kernel.scratch, computed, threads, lines, past))
         })
     }
 

@@ -25,6 +25,9 @@ const BLOCK_SHARE: usize = 3;
 /// The part of a second-level cache that planes should stay within that are read again.
 const PLANE_SHARE: usize = 2;
 
+/// Eighths of a first-level cache that planes of short rows should stay within.
+const NEAR_EIGHTHS: usize = 5;
+
 /// Rows along the block axis where stages reach along it: as many as fit.
 const BLOCK_ROWS: &[usize] = &[32, 16, 8];
 
@@ -46,7 +49,8 @@ impl Scratch {
             return Scratch::of_panels(stencil, &rings, nest, choices, target);
         }
         let chosen = Scratch {
-            plane: plane(stencil, nest, target),
+            plane: plane(stencil, nest).map(|bytes| target.caches.second / PLANE_SHARE / bytes),
+            near: near(stencil, nest).map(|bytes| target.caches.first / 8 * NEAR_EIGHTHS / bytes),
             vector: choices.tile(nest.roles.vector).map(whole_lines),
             block: choices.tile(nest.roles.block),
             slide: choices.tile(nest.roles.slide),
@@ -172,9 +176,15 @@ pub(super) fn rings_of(
     scratch
 }
 
-/// As [`Scratch`] has it: points of which all that is read and written fits a part of the second-level cache, until those of the
-/// next block are computed.
-fn plane(stencil: &Stencil, nest: &RowNest, target: &Target) -> Option<usize> {
+/// Bytes of planes, as [`Scratch`] has them, that are near enough to stay in the first-level cache.
+fn near(stencil: &Stencil, nest: &RowNest) -> Option<usize> {
+    let is_short = nest.roles.vector == Axis::K && reach_along(nest, nest.roles.slide) > 0;
+    plane(stencil, nest).filter(|_| is_short)
+}
+
+/// Bytes of all that is read and written for a point, until those of the next block are computed, of a nest that reads other rows
+/// along the block axis than the one it computes.
+fn plane(stencil: &Stencil, nest: &RowNest) -> Option<usize> {
     let block = nest.roles.block;
     if reach_along(nest, block) == 0 {
         return None;
@@ -203,7 +213,7 @@ fn plane(stencil: &Stencil, nest: &RowNest, target: &Target) -> Option<usize> {
     };
     let rows = rows.into_iter().filter(|(target, _)| lies(target));
     let bytes: usize = rows.map(|(target, _)| size(target)).sum();
-    Some(target.caches.second / PLANE_SHARE / bytes.max(1))
+    Some(bytes.max(1))
 }
 
 /// How far along an axis a nest reads anything.

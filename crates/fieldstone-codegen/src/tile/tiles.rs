@@ -60,13 +60,14 @@ impl Tiles {
         }
     }
 
-    /// Tiles of a nest of rows that computes `points` points along each axis.
+    /// Tiles of a nest of rows that computes `points` points along each axis, with results past the caches or not.
     pub(crate) fn of_rows(
         nest: &RowNest,
         scratch: &Scratch,
         mut points: [usize; 3],
         threads: usize,
         lines: Lines,
+        past_caches: bool,
     ) -> Tiles {
         let roles = nest.roles;
         if let (Some(line), Lines::Shifted) = (scratch.line, lines) {
@@ -96,7 +97,15 @@ impl Tiles {
                 let tiles = blocks.div_ceil(levels).max(1);
                 blocks.div_ceil(tiles).next_multiple_of(lanes)
             }
-            _ => scratch.block_rows(roles),
+            _ => match scratch
+                .near
+                .filter(|_| past_caches && scratch.block.is_none())
+            {
+                Some(near) => {
+                    (near / points[roles.vector.index()].max(1)).max(FEWEST_ROWS_PER_CHUNK)
+                }
+                None => scratch.block_rows(roles),
+            },
         };
         let others = Tiles::new(points, size).total();
         let slide = points[roles.slide.index()];
