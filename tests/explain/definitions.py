@@ -100,6 +100,12 @@ def with_externals(a: Field[float], out: Field[float]):
         out = ALPHA * a
 
 
+def one_element(a: Field[float], out: Field[(float, (3,))], total: Field[float], *, which: int):
+    with computation(PARALLEL), interval(...):
+        out[0, 0, 0][which] = a
+        total = out[0, 0, 0][0] + out[0, 0, 0][1] + out[0, 0, 0][2]
+
+
 def vectors(
     wind: Field[(float, (3,))], turn: Field[IJ, (float, (3, 3))], out: Field[(float, (3,))], speed: Field[float]
 ):

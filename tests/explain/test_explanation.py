@@ -288,6 +288,12 @@ def test_elements_of_data_dimensions_belong_to_their_field() -> None:
     assert all(picture.count(f">{name}</text>") == 1 for name in ("wind", "turn", "out"))
 
 
+def test_elements_that_are_not_the_one_assigned_are_read() -> None:
+    explained = stencil(definitions.one_element).explain(domain=(8, 8, 8))
+    read = {field.name: field.bytes_read for field in explained.fields}
+    assert read == {"a": 8, "out": 3 * 8, "total": 0}
+
+
 @pytest.mark.parametrize("backend", ["cpu_kfirst", "cpu_ifirst"])
 def test_scratch_memory_stays_within_half_of_a_cache_for_deep_domains(backend):
     made = stencil(definitions.many_temporaries, backend)

@@ -83,7 +83,10 @@ fn touches(
                 domain,
             ),
             write,
-            conditional: located.conditional || level != LevelIndex::Constant,
+            // An index that is computed may be that of any element, not that of all.
+            conditional: located.conditional
+                || level != LevelIndex::Constant
+                || indices.iter().any(|index| literal(index).is_none()),
             visited: up < 0,
             ahead: up > 0,
             computation: located.computation,
