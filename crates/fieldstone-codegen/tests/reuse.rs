@@ -6,51 +6,11 @@ use std::sync::Arc;
 
 use fieldstone_codegen::cache::Cache;
 use fieldstone_codegen::choices::Choices;
-use fieldstone_codegen::jit::{Jit, JitError, Library};
-use fieldstone_codegen::llvm::{Layout, Target};
+use fieldstone_codegen::llvm::Layout;
 use fieldstone_codegen::native::{Native, Reuse};
-use fieldstone_device::CoreCaches;
 use fieldstone_stencil::Axis;
+use support::idle::Idle;
 use support::program;
-
-/// A compiler of functions that do nothing.
-#[derive(Clone)]
-struct Idle {
-    target: Target,
-    version: &'static str,
-}
-
-extern "C" fn idle(_: *const u64, _: i64, _: i64, _: *mut u8) {}
-
-impl Jit for Idle {
-    fn target(&self) -> Target {
-        self.target.clone()
-    }
-
-    fn version(&self) -> String {
-        self.version.to_owned()
-    }
-
-    fn compile(&self, _: &str) -> Result<Vec<u8>, JitError> {
-        Ok(b"code".to_vec())
-    }
-
-    fn assembly(&self, _: &str) -> Result<String, JitError> {
-        unreachable!("nobody reads it")
-    }
-
-    fn compile_for(&self, _: &Target, _: &str) -> Result<Vec<u8>, JitError> {
-        unreachable!("there is no accelerator")
-    }
-
-    fn load(&self, _: &[u8], names: &[&str]) -> Result<Library, JitError> {
-        let addresses = names.iter().map(|_| idle as *const () as usize);
-        Ok(Library {
-            addresses: addresses.collect(),
-            keep: Box::new(()),
-        })
-    }
-}
 
 const COPY: &str = "\
 def copy(a, b):
@@ -80,15 +40,7 @@ fn is_cached(jit: &Idle, cache: &Cache) -> bool {
 fn another_compiler_and_another_processor_have_code_of_their_own() {
     let directory = std::env::temp_dir().join(format!("fieldstone-reuse-{}", std::process::id()));
     let cache = Cache::at(&directory, None);
-    let usual = Idle {
-        target: Target {
-            triple: "x86_64-unknown-linux-gnu".to_owned(),
-            cpu: "x86-64".to_owned(),
-            features: String::new(),
-            caches: CoreCaches::default(),
-        },
-        version: "1",
-    };
+    let usual = Idle::new();
     type Change = fn(&mut Idle);
     let changes: [(&str, Change); 5] = [
         ("compiler", |jit| jit.version = "2"),

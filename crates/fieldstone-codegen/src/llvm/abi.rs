@@ -141,9 +141,10 @@ impl OwnWords {
         })
     }
 
-    /// The words of the kernel, from those of all.
-    pub fn of(&self, words: &[u64]) -> Vec<u64> {
-        let read = self.read.iter().map(|word| words[*word]);
-        words[..Words::FIELDS].iter().copied().chain(read).collect()
+    /// Writes the words of the kernel, from those of all.
+    pub fn write(&self, own: &mut Vec<u64>, words: &[u64]) {
+        own.clear();
+        own.extend_from_slice(&words[..Words::FIELDS]);
+        own.extend(self.read.iter().map(|word| words[*word]));
     }
 }

@@ -1,5 +1,6 @@
 //! The kernels of a run, on all threads.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -16,6 +17,8 @@ use crate::tile::{LINE, Lines, Tiles};
 thread_local! {
     /// Memory for the temporaries of one tile, as large as any kernel of this thread needed.
     static SCRATCH: Scratch = const { Scratch::new() };
+    /// Room for the words of a kernel that has its own.
+    static OWN_WORDS: Cell<Vec<u64>> = const { Cell::new(Vec::new()) };
 }
 
 /// What runs one after the other on a domain.
@@ -265,8 +268,23 @@ impl Step {
             true => self.ahead_for_others as u64,
             false => self.ahead as u64,
         };
-        let own_words = self.own_words.as_ref().map(|own| own.of(words));
-        let words: &[u64] = own_words.as_deref().unwrap_or(words);
+        let Some(own) = &self.own_words else {
+            // SAFETY: as the caller says.
+            return unsafe { self.launch(words, tiles.total()) };
+        };
+        let mut own_words = OWN_WORDS.take();
+        own.write(&mut own_words, words);
+        // SAFETY: as the caller says.
+        let done = unsafe { self.launch(&own_words, tiles.total()) };
+        OWN_WORDS.set(own_words);
+        done
+    }
+
+    /// Runs the function on all tiles, with its words.
+    ///
+    /// # Safety
+    /// As [`Part::run`].
+    unsafe fn launch(&self, words: &[u64], tiles: usize) -> Result<(), DeviceError> {
         let problem = Mutex::new(None);
         let body = |_, begin: usize, end: usize| {
             let run = |scratch: *mut u8| {
@@ -279,7 +297,6 @@ impl Step {
                 *problem.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
             }
         };
-        let tiles = tiles.total();
         if self.threads == 1 {
             body(0, 0, tiles);
         } else {

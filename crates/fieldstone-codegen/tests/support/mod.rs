@@ -1,6 +1,8 @@
 //! gtscript text to programs, and grids of numbers to run them on.
 #![allow(dead_code, reason = "every test file uses another part")]
 
+pub mod idle;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -43,7 +45,8 @@ def thomas(lower, diagonal, upper, rhs, x):
             x = partial - ratio * x[0, 0, 1]
 ";
 
-/// Compiles a text. The kinds of its parameters are given in order: `"IJK float64"` is a field, `"float64"` a scalar.
+/// Compiles a text. The kinds of its parameters are given in order: `"IJK float64"` is a field, `"IJK float64 3"` one of
+/// vectors, `"float64"` a scalar.
 pub fn program(text: &str, kinds: &[&str]) -> Arc<Program> {
     let signature = text
         .split_once('(')
@@ -99,11 +102,14 @@ fn parameter_kind(kind: &str) -> ParameterKind {
     let dtype = |name: &str| DType::from_name(name).expect("a type");
     match kind.split_once(' ') {
         None => ParameterKind::Scalar { dtype: dtype(kind) },
-        Some((axes, name)) => ParameterKind::Field {
-            dtype: dtype(name),
-            axes: Axes(["I", "J", "K"].map(|axis| axes.contains(axis))),
-            data_dims: Vec::new(),
-        },
+        Some((axes, element)) => {
+            let mut element = element.split(' ');
+            ParameterKind::Field {
+                dtype: dtype(element.next().unwrap_or_default()),
+                axes: Axes(["I", "J", "K"].map(|axis| axes.contains(axis))),
+                data_dims: element.map(|size| size.parse().expect("a size")).collect(),
+            }
+        }
     }
 }
 
