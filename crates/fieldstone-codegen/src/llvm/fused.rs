@@ -14,6 +14,7 @@
 //! | `alignment` | where the vectors of a row begin, and which results may go past the caches |
 //! | `room` | whether there is memory around rows |
 //! | `round` | the rounds of a row, and what each loads, computes and stores |
+//! | `plain` | rows of one stage of few instructions, in the caches |
 //! | `short` | short rows of one stage, along `K` |
 //! | `fetch` | later rows that are fetched into the caches |
 //! | `panel` | rows whose points are vectors of levels |
@@ -21,6 +22,7 @@
 mod alignment;
 mod fetch;
 mod panel;
+mod plain;
 mod room;
 mod round;
 mod short;
@@ -233,15 +235,32 @@ impl Fused<'_> {
         match self.panel {
             Some(panel) => self.emit_panels(b, panel),
             None if self.is_one_vector() => self.emit_one_vector(b),
-            None if self.is_short() => self.emit_short(b, rows),
-            None => self.emit(b, rows),
+            None => {
+                let tile = self.of_tile(b, rows);
+                match self.is_plain() {
+                    true => self.emit_plain(b, tile),
+                    false => self.emit_any(b, tile),
+                }
+            }
         }
     }
 
-    fn emit(&self, b: &mut Builder, rows: &Rows) {
-        let (key, streamed) = (self.key(), self.streamed());
-        let tile = self.of_tile(b, rows, key.as_ref(), &streamed);
-        let [first, end, streaming, roomy] = self.of_row(b, tile, key.as_ref(), &streamed);
+    fn emit_any(&self, b: &mut Builder, tile: OfTile) {
+        match self.is_short() {
+            true => self.emit_short(b, tile),
+            false => self.emit(b, tile),
+        }
+    }
+
+    fn emit(&self, b: &mut Builder, tile: OfTile) {
+        let OfTile {
+            inside, streamed, ..
+        } = &tile;
+        let [first, end, streaming] = self.of_row(b, &tile);
+        let roomy = b.choose(inside, &["i1"], vec![String::from("true")], |b| {
+            vec![self.is_roomy(b, &first, &end)]
+        });
+        let [roomy] = roomy.try_into().expect("one value");
         let (whole_first, whole_end) = self.whole(b, &first, &end);
         let rounds = Rounds {
             whole_first: b.select(&roomy, &whole_first, BEYOND),
@@ -251,46 +270,44 @@ impl Fused<'_> {
             roomy,
             streaming: (!streamed.is_empty()).then_some(streaming),
         };
-        self.fetch_ends(b, &rounds, &streamed);
+        self.fetch_ends(b, &rounds, streamed);
         self.repeat(b, &rounds);
     }
 
-    /// The ends of a row, whether it is stored past the caches, and whether it has memory around it.
-    fn of_row(
-        &self,
-        b: &mut Builder,
-        tile: OfTile,
-        key: Option<&Aligned>,
-        streamed: &[Aligned],
-    ) -> [String; 4] {
-        let begin = &self.stages[0].row.tile[self.roles.vector.index()];
-        let (alike, inside) = (&tile.alike, &tile.inside);
-        if self.makes_rings() {
-            // The vectors that a row stores in a ring are those that the next row loads. Were they across others, which the
-            // processor may not have stored yet, it would wait until it has, behind all that is stored to memory.
-            let roomy = b.choose(inside, &["i1"], vec![String::from("true")], |b| {
-                vec![self.is_roomy(b, &tile.first, &tile.end)]
-            });
-            return [tile.first, tile.end, tile.streaming, roomy[0].clone()];
+    /// The ends of a row, and whether it is stored past the caches.
+    fn of_row(&self, b: &mut Builder, tile: &OfTile) -> [String; 3] {
+        let known = [&tile.first, &tile.end, &tile.streaming].map(String::clone);
+        if !self.shifts() {
+            return known;
         }
-        let same = b.value(format_args!("and i1 {alike}, {inside}"));
-        let kinds = ["i64", "i64", "i1", "i1"];
-        let known = vec![tile.first, tile.end, tile.streaming, String::from("true")];
-        let values = b.choose(&same, &kinds, known, |b| {
-            let origin = match key {
-                Some(key) => self.origin(b, &key.pointer, key.size, begin),
-                None => begin.clone(),
-            };
-            let (first, end) = self.ends(b, &origin);
-            let mut streaming = self.entry.stream.clone();
-            for result in streamed {
-                let aligned = self.is_aligned(b, &result.pointer, result.size, &origin);
-                streaming = b.value(format_args!("and i1 {streaming}, {aligned}"));
-            }
-            let roomy = self.is_roomy(b, &first, &end);
-            vec![first, end, streaming, roomy]
+        let kinds = ["i64", "i64", "i1"];
+        let values = b.choose(&tile.alike, &kinds, known.to_vec(), |b| {
+            self.of_row_apart(b, tile)
         });
-        values.try_into().expect("four values")
+        values.try_into().expect("three values")
+    }
+
+    /// The same of a row that is aligned otherwise than others of its tile.
+    fn of_row_apart(&self, b: &mut Builder, tile: &OfTile) -> Vec<String> {
+        let begin = &self.stages[0].row.tile[self.roles.vector.index()];
+        let origin = match &tile.key {
+            Some(key) => self.origin(b, &key.pointer, key.size, begin),
+            None => begin.clone(),
+        };
+        let (first, end) = self.ends(b, &origin);
+        let mut streaming = self.entry.stream.clone();
+        for result in &tile.streamed {
+            let aligned = self.is_aligned(b, &result.pointer, result.size, &origin);
+            streaming = b.value(format_args!("and i1 {streaming}, {aligned}"));
+        }
+        vec![first, end, streaming]
+    }
+
+    /// Whether the vectors of a row begin elsewhere than those of other rows of its tile, where it is aligned otherwise.
+    fn shifts(&self) -> bool {
+        // The vectors that a row stores in a ring are those that the next row loads. Were they across others, which the processor
+        // may not have stored yet, it would wait until it has, behind all that is stored to memory.
+        !self.is_short() && !self.makes_rings()
     }
 
     /// Whether any stage writes a ring.

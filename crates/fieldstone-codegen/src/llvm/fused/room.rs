@@ -12,29 +12,28 @@ use crate::llvm::place::{RowPointer, Spacing};
 
 /// What all rows of a tile have in common.
 pub(super) struct OfTile {
+    /// What vectors are aligned to.
+    pub key: Option<Aligned>,
+    /// What may be stored past the caches.
+    pub streamed: Vec<Aligned>,
     /// Whether they are all aligned in the same way.
     pub alike: String,
     /// The ends of a row that is aligned so, or else begins where the tile does, and whether it is stored past the caches.
     pub first: String,
     pub end: String,
     pub streaming: String,
-    /// Whether such rows have memory around them.
+    /// Whether all rows have memory around them, however they are aligned.
     pub inside: String,
 }
 
 impl Fused<'_> {
     /// What all rows of a tile have in common. Loops around rows do not change any of it.
-    pub(super) fn of_tile(
-        &self,
-        b: &mut Builder,
-        rows: &Rows,
-        key: Option<&Aligned>,
-        streamed: &[Aligned],
-    ) -> OfTile {
+    pub(super) fn of_tile(&self, b: &mut Builder, rows: &Rows) -> OfTile {
+        let (key, streamed) = (self.key(), self.streamed());
         let tile = &self.stages[0].row.tile;
         let begin = &tile[self.roles.vector.index()];
         let mut alike = String::from("true");
-        for aligned in key.into_iter().chain(streamed) {
+        for aligned in key.iter().chain(&streamed) {
             let strides = &self.entry.arrays[&aligned.target].strides;
             for axis in [self.roles.slide, self.roles.block] {
                 let past = self.lanes.width * aligned.size - 1;
@@ -43,7 +42,7 @@ impl Fused<'_> {
                 alike = b.value(format_args!("and i1 {alike}, {whole}"));
             }
         }
-        let origin = match key {
+        let origin = match &key {
             Some(key) => {
                 let pointer = self.first_row(b, key.target, tile);
                 let origin = self.origin(b, &pointer, key.size, begin);
@@ -54,10 +53,19 @@ impl Fused<'_> {
         let (first, end) = self.ends(b, &origin);
         let stream = &self.entry.stream;
         let mut streaming = b.value(format_args!("and i1 {stream}, {alike}"));
-        for result in streamed {
+        for result in &streamed {
             let pointer = self.first_row(b, result.target, tile);
             let aligned = self.is_aligned(b, &pointer, result.size, &origin);
             streaming = b.value(format_args!("and i1 {streaming}, {aligned}"));
+        }
+        let (mut low, mut high) = (first.clone(), end.clone());
+        if self.shifts() {
+            let more = b.value(format_args!(
+                "select i1 {alike}, i64 0, i64 {}",
+                self.width() - 1
+            ));
+            low = b.sub(&first, &more);
+            high = b.add(&end, more);
         }
         let mut inside = String::from("true");
         let mut done = HashSet::new();
@@ -67,11 +75,13 @@ impl Fused<'_> {
                 && !self.is_exact(stream.target)
                 && done.insert(stream.target)
             {
-                let this = self.is_tile_inside(b, rows, stream.target, (&first, &end));
+                let this = self.is_tile_inside(b, rows, stream.target, (&low, &high));
                 inside = b.value(format_args!("and i1 {inside}, {this}"));
             }
         }
         OfTile {
+            key,
+            streamed,
             alike,
             first,
             end,

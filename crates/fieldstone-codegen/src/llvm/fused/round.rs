@@ -17,6 +17,10 @@ use crate::llvm::types::Lanes;
 pub(super) enum Care<'a> {
     /// Nothing: all vectors are whole.
     None,
+    /// Nothing, not even later rows: all vectors are whole, in the caches, and stay there.
+    Near,
+    /// Results are stored with a mask, the same otherwise.
+    NearStores(&'a str),
     /// Results are stored with a mask.
     Stores(&'a str),
     /// Stages have their ends in it. Points are whole vectors, and stages that may write beside their own compute all.
@@ -97,7 +101,7 @@ impl Fused<'_> {
         let at = &names[0];
         let whole = b.value(format_args!("icmp slt i64 {at}, {}", rounds.whole_end));
         let more = match care {
-            Care::None | Care::Stores(_) => whole,
+            Care::Near | Care::None | Care::NearStores(_) | Care::Stores(_) => whole,
             Care::Points | Care::Ends { .. } => {
                 let more = b.value(format_args!("icmp slt i64 {at}, {}", rounds.end));
                 let begun = b.value(format_args!("icmp sge i64 {at}, {}", rounds.whole_first));
@@ -133,7 +137,7 @@ impl Fused<'_> {
             let new = [String::new()].into_iter();
             vectors.push(new.chain(kept.iter().cloned()).collect());
         }
-        if !matches!(care, Care::Ends { .. }) {
+        if matches!(care, Care::None | Care::Stores(_) | Care::Points) {
             self.fetch(b, rounds, at);
         }
         for number in 0..self.stages.len() {
@@ -160,7 +164,11 @@ impl Fused<'_> {
                     let masks = Masks::Stored(self.levels_stored(b, number));
                     self.stage(b, (number, at), masks, streaming, &vectors, &made)
                 }
-                Care::Stores(mask) => {
+                Care::Near => {
+                    let masks = Masks::Stored(None);
+                    self.stage(b, (number, at), masks, None, &vectors, &made)
+                }
+                Care::NearStores(mask) | Care::Stores(mask) => {
                     let masks = Masks::Stored(Some(mask.to_owned()));
                     self.stage(b, (number, at), masks, None, &vectors, &made)
                 }

@@ -5,19 +5,22 @@ use fieldstone_stencil::{Axis, Interval};
 
 use super::room::OfTile;
 use super::round::{Care, Masks};
-use super::{BEYOND, Fused, Rounds, Rows, regions};
+use super::{BEYOND, Fused, Rounds, regions};
 use crate::llvm::builder::Builder;
 use crate::llvm::memory::lane_mask;
 
 impl Fused<'_> {
     /// Whether this loop has such rows.
     pub(super) fn is_short(&self) -> bool {
+        self.roles.vector == Axis::K && self.is_alone()
+    }
+
+    /// Whether it computes one stage, at all points of each row.
+    pub(super) fn is_alone(&self) -> bool {
         let [computed] = self.stages else {
             return false;
         };
-        self.roles.vector == Axis::K
-            && computed.active.is_none()
-            && regions(computed.stage).next().is_none()
+        computed.active.is_none() && regions(computed.stage).next().is_none()
     }
 
     /// Whether its rows are not longer than a vector, whatever the domain.
@@ -35,15 +38,15 @@ impl Fused<'_> {
     }
 
     /// Rows of any length.
-    pub(super) fn emit_short(&self, b: &mut Builder, rows: &Rows) {
-        let (key, streamed) = (self.key(), self.streamed());
+    pub(super) fn emit_short(&self, b: &mut Builder, tile: OfTile) {
         let OfTile {
+            streamed,
             first,
             end,
             streaming,
             inside,
             ..
-        } = self.of_tile(b, rows, key.as_ref(), &streamed);
+        } = tile;
         let inside = b.choose(&inside, &["i1"], vec![String::from("true")], |b| {
             vec![self.is_roomy(b, &first, &end)]
         });
@@ -71,7 +74,7 @@ impl Fused<'_> {
     }
 
     /// The first of the vectors of a row that begins at `first` that are whole, and one past the last.
-    fn whole_vectors(&self, b: &mut Builder, first: &str) -> (String, String) {
+    pub(super) fn whole_vectors(&self, b: &mut Builder, first: &str) -> (String, String) {
         let (start, end) = &self.stages[0].range;
         let width = self.width();
         let next = b.add(first, width);

@@ -1,0 +1,103 @@
+//! Rows of one stage of few instructions. Where they are in the caches and stay there, a row has little work for each vector, and
+//! what looks after anything else takes its time and its registers: such rows have a loop of their own.
+
+use super::room::OfTile;
+use super::round::Care;
+use super::{Fused, Rounds};
+use crate::cost::cycles;
+use crate::llvm::builder::Builder;
+use crate::llvm::types::Lanes;
+
+/// Cycles of a vector of such a stage, at most: its instructions are there more often.
+const MOST_CYCLES: f64 = 64.0;
+
+impl Fused<'_> {
+    /// Whether this loop has such rows.
+    pub(super) fn is_plain(&self) -> bool {
+        self.is_alone() && cycles(self.stages[0].stage).0 <= MOST_CYCLES
+    }
+
+    /// Rows that may be such.
+    pub(super) fn emit_plain(&self, b: &mut Builder, tile: OfTile) {
+        let (start, end) = &self.stages[0].range;
+        let (far, stream) = (&self.entry.fetches_rows, &self.entry.stream);
+        let far = b.value(format_args!("or i1 {far}, {stream}"));
+        let near = b.not(&far);
+        let any = b.value(format_args!("icmp slt i64 {start}, {end}"));
+        let near = b.value(format_args!("and i1 {near}, {any}"));
+        let near = b.value(format_args!("and i1 {near}, {}", tile.inside));
+        let name = b.begin_when(&near);
+        self.emit_near(b, &tile);
+        b.otherwise(&name);
+        self.emit_any(b, tile);
+        b.end_when(&name);
+    }
+
+    /// A vector that is not whole, those that are, and another one that is not.
+    fn emit_near(&self, b: &mut Builder, tile: &OfTile) {
+        let end = &self.stages[0].range.1;
+        let [first, end_of_vectors, _] = self.of_row(b, tile);
+        let (whole_first, whole_end) = self.whole_vectors(b, &first);
+        let rounds = Rounds {
+            end: end_of_vectors,
+            roomy: String::from("true"),
+            streaming: None,
+            first,
+            whole_first,
+            whole_end,
+        };
+        let values = self.first_values(b, &rounds, Care::Near);
+        let kinds: Vec<&str> = values.iter().map(|(kind, _)| kind.as_str()).collect();
+        let known: Vec<String> = values.iter().map(|(_, value)| value.clone()).collect();
+        let (first, whole) = (&rounds.first, &rounds.whole_first);
+        let is_whole = b.value(format_args!("icmp eq i64 {first}, {whole}"));
+        let values = b.choose(&is_whole, &kinds, known.clone(), |b| {
+            let mask = self.head(b, first);
+            let care = Care::NearStores(&mask);
+            let kept = self.round(b, &rounds, first, &known[1..], care);
+            [whole.clone()].into_iter().chain(kept).collect()
+        });
+        let kinds = kinds.into_iter().map(str::to_owned);
+        let values: Vec<(String, String)> = kinds.zip(values).collect();
+        let values = self.rounds(b, &rounds, &values, Care::Near);
+        let last = &rounds.whole_end;
+        let more = b.value(format_args!("icmp slt i64 {last}, {end}"));
+        b.when(&more, |b| {
+            let points = b.sub(end, last);
+            let bits = below(b, &points);
+            let mask = mask(b, self.lanes, &bits);
+            let care = Care::NearStores(&mask);
+            self.round(b, &rounds, last, &values[1..], care);
+        });
+    }
+
+    /// The lanes of the first vector of a row, which begins before the row does, fewer points than a vector has.
+    fn head(&self, b: &mut Builder, first: &str) -> String {
+        let (start, end) = &self.stages[0].range;
+        let before = b.sub(start, first);
+        let before = b.value(format_args!("shl i64 -1, {before}"));
+        let points = b.sub(end, first);
+        let points = b.min(&points, &self.width().to_string());
+        let behind = below(b, &points);
+        let bits = b.value(format_args!("and i64 {before}, {behind}"));
+        mask(b, self.lanes, &bits)
+    }
+}
+
+/// As many low bits as a number says.
+fn below(b: &mut Builder, count: &str) -> String {
+    let bit = b.value(format_args!("shl i64 1, {count}"));
+    b.sub(&bit, 1)
+}
+
+fn mask(b: &mut Builder, lanes: Lanes, bits: &str) -> String {
+    let width = lanes.width;
+    if width == 1 {
+        return b.value(format_args!("trunc i64 {bits} to i1"));
+    }
+    let bits = b.value(format_args!("trunc i64 {bits} to i{width}"));
+    b.value(format_args!(
+        "bitcast i{width} {bits} to {}",
+        lanes.of("i1")
+    ))
+}
