@@ -60,6 +60,30 @@ def test_a_result_that_takes_the_place_of_many_elements(way: Way) -> None:
     np.testing.assert_allclose(way.inner(v), expected, rtol=1e-3, atol=1e-4)
 
 
+def many_in_place(m: Field[("real", (12, 12))], v: Field[("real", (12,))], out: Field[("real", (12,))]):
+    with computation(PARALLEL), interval(...):
+        out = m @ v
+
+
+def many_beside(m: Field[("real", (12, 12))], v: Field[("real", (12,))], out: Field[("real", (12,))]):
+    with computation(PARALLEL), interval(...):
+        t = m @ v
+        out = t[1, 0, 0] - t
+
+
+def test_products_of_many_elements(way: Way) -> None:
+    m, v, out = way.array(data=(12, 12)), way.array(data=(12,)), way.array(data=(12,))
+
+    def product(i: int = 0) -> np.ndarray:
+        return np.einsum("...rn,...n", way.inner(m, i=i), way.inner(v, i=i))
+
+    way.run(many_beside, m, v, out)
+    np.testing.assert_allclose(way.inner(out), product(1) - product(), rtol=1e-3, atol=1e-3)
+    expected = product()
+    way.run(many_in_place, m, v, v)
+    np.testing.assert_allclose(way.inner(v), expected, rtol=1e-3, atol=1e-4)
+
+
 def a_long_product(m: Field[("real", (2, 37))], v: Field[("real", (37,))], out: Field["real"], mv: W):
     with computation(PARALLEL), interval(...):
         mv = m @ (v + 1.0)

@@ -143,6 +143,8 @@ rules! {
     Unsupported {
         /// Functions that call functions come to more operations than can be compiled.
         TOO_LARGE = 310;
+        /// A product of vectors or matrices has more terms than can be compiled.
+        TOO_MANY_TERMS = 311;
         /// The index along I or J as a value.
         AXIS_VALUE = 507;
     }

@@ -216,6 +216,7 @@ impl Lowering<'_> {
             span,
         };
         self.entered.clear();
+        self.is_sweep = order != Order::Parallel;
         match items.interval {
             Some((levels, span)) => {
                 self.section(&mut computation, levels, span, items.areas, &with.body);

@@ -70,6 +70,11 @@ impl<'a> Parts<'a> {
 /// Terms of a product that are summed in one statement: each reads two fields.
 const TERMS: u32 = 32;
 
+/// Terms of all sums of a product, at most. Each is code of its own up to the point at which rows that are alike are found,
+/// and in a vertical sweep, which is one loop over levels, up to the end.
+const MOST_TERMS: u64 = 1 << 14;
+const MOST_TERMS_OF_SWEEP: u64 = 1 << 12;
+
 impl Lowering<'_> {
     /// Whether an attribute is one of a value, as in `matrix.T`, and not one of something outside of the text.
     pub(super) fn is_value(&self, expression: &Expr) -> bool {
@@ -406,6 +411,7 @@ impl Lowering<'_> {
                 .with_help("the last size on the left must be the first on the right, as in a matrix of (2, 3) and a vector of (3)");
             return Err(self.report(diagnostic));
         }
+        self.few_terms(&a, &b, span)?;
         // Each element is used once for every row or column on the other side.
         let kept = |lowering: &mut Self, value: ir::Expr, often: bool| match value.kind {
             ExprKind::Access { .. } => value,
@@ -440,6 +446,27 @@ impl Lowering<'_> {
             return elements.pop().ok_or(Reported);
         }
         Ok(self.keep("product", &sizes, elements, span))
+    }
+
+    /// Refuses a product of more terms than can be compiled.
+    fn few_terms(&mut self, left: &[u32], right: &[u32], span: Span) -> Result<(), Reported> {
+        let (most, place) = match self.is_sweep {
+            true => (MOST_TERMS_OF_SWEEP, " in a vertical sweep"),
+            false => (MOST_TERMS, ""),
+        };
+        let sizes = left.iter().chain(&right[1..]).map(|size| u64::from(*size));
+        let terms = sizes.fold(1, u64::saturating_mul);
+        if terms <= most {
+            return Ok(());
+        }
+        let (left, right) = (operand_text(left), operand_text(right));
+        let message = format!("this product of {left} and {right} has {terms} terms");
+        Err(self.report(
+            rule::TOO_MANY_TERMS
+                .at(span, message)
+                .with_label(format!("{most} can be compiled{place}"))
+                .with_help("add them up in a loop: `while n < size:` with `total += matrix[0, 0, 0][m, n] * vector[0, 0, 0][n]` and `n += 1`"),
+        ))
     }
 
     /// A temporary of these elements, as a value.

@@ -98,6 +98,7 @@ pub fn compile_with_warnings(
         stored: HashSet::new(),
         unshaped: HashSet::new(),
         data: false,
+        is_sweep: false,
         entered: Vec::new(),
         depth: 0,
     };
@@ -234,6 +235,8 @@ struct Lowering<'d> {
     unshaped: HashSet<TempId>,
     /// Whether anything has data dimensions.
     data: bool,
+    /// Whether the computation is a vertical sweep.
+    is_sweep: bool,
     /// The intervals of the computation so far.
     entered: Vec<run_time_levels::Entered>,
     /// How deeply the expression that is lowered now is nested.

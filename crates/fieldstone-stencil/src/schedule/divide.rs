@@ -3,7 +3,8 @@
 //! Every element of a data dimension is a field, so a few statements on vectors may be a nest of hundreds of fields. LLVM takes
 //! the square of that to compile one loop over all of them, and a processor follows only so many rows of memory at once. What
 //! one element is computed from, the others mostly have nothing to do with: such statements do as well in nests of their own,
-//! and all that an element needs between stays in registers.
+//! and all that an element needs between stays in registers. Where all elements have to do with each other, as in products with
+//! a matrix, nests follow each other in the order of the statements, and pass on in memory what the next ones need.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -17,6 +18,10 @@ const MOST_FIELDS: usize = 64;
 
 /// Fields of the nests it becomes, at most; a part that has to do with itself only may have more.
 const FIELDS_OF_NEST: usize = 32;
+
+/// Elements of data dimensions that stay in one nest where they are connected. A nest of more takes longer than several, which
+/// write and read what they pass on, and far longer to compile.
+const MOST_CONNECTED: usize = 128;
 
 /// Divides a group where it has too many fields and parts that share nothing which is written.
 pub(super) fn divide<'p>(group: Group<'p>, stencil: &Stencil) -> Vec<Group<'p>> {
@@ -34,7 +39,7 @@ pub(super) fn divide<'p>(group: Group<'p>, stencil: &Stencil) -> Vec<Group<'p>> 
     if is_small || group.kind == Kind::Levels || statements.iter().any(may_fail) {
         return vec![group];
     }
-    let nests = packed(&statements, stencil);
+    let nests = packed(&statements, stencil, group.kind);
     let count = nests.iter().max().map_or(1, |last| last + 1);
     if count == 1 {
         return vec![group];
@@ -69,25 +74,107 @@ pub(super) fn divide<'p>(group: Group<'p>, stencil: &Stencil) -> Vec<Group<'p>> 
         .collect()
 }
 
-/// The nest of each statement: as many parts beside each other as have few enough fields, in the order in which they begin.
-fn packed(statements: &[&Placed<'_>], stencil: &Stencil) -> Vec<usize> {
+/// The nest of each statement: as many parts beside each other as have few enough fields, in the order in which they begin. A
+/// part of rows that has very many is several nests, one behind the other.
+fn packed(statements: &[&Placed<'_>], stencil: &Stencil, kind: Kind) -> Vec<usize> {
     let parts = parts(statements, stencil);
     let mut of_part: BTreeMap<usize, HashSet<Target>> = BTreeMap::new();
     for (placed, part) in statements.iter().zip(&parts) {
         of_part.entry(*part).or_default().extend(placed.fields());
     }
-    let (mut nest, mut taken) = (0, HashSet::new());
-    let mut nests = HashMap::new();
+    let mut next = Next::default();
+    let mut nests = vec![0; statements.len()];
+    let mut of_small = HashMap::new();
     for (part, fields) in of_part {
-        let more = fields.difference(&taken).count();
-        if !taken.is_empty() && taken.len() + more > FIELDS_OF_NEST {
-            nest += 1;
-            taken.clear();
+        let has_element =
+            |field: &&Target| element(stencil, **field).is_some_and(|e| !e.is_empty());
+        let elements = fields.iter().filter(has_element).count();
+        if matches!(kind, Kind::Rows { .. }) && elements > MOST_CONNECTED {
+            let of_this = (0..statements.len()).filter(|number| parts[*number] == part);
+            in_order(
+                statements,
+                &of_this.collect::<Vec<_>>(),
+                &mut next,
+                &mut nests,
+            );
+        } else {
+            of_small.insert(part, next.with(fields));
         }
-        taken.extend(fields);
-        nests.insert(part, nest);
     }
-    parts.iter().map(|part| nests[part]).collect()
+    for (nest, part) in nests.iter_mut().zip(&parts) {
+        *nest = of_small.get(part).copied().unwrap_or(*nest);
+    }
+    nests
+}
+
+/// The nest that is being filled, and the fields it has.
+#[derive(Default)]
+struct Next {
+    nest: usize,
+    taken: HashSet<Target>,
+}
+
+impl Next {
+    /// The nest of what has these fields: a new one, where this one would have too many.
+    fn with(&mut self, fields: HashSet<Target>) -> usize {
+        let more = fields.difference(&self.taken).count();
+        if self.taken.len() + more > FIELDS_OF_NEST {
+            self.close();
+        }
+        self.taken.extend(fields);
+        self.nest
+    }
+
+    /// Whatever comes next is in another nest.
+    fn close(&mut self) {
+        if !self.taken.is_empty() {
+            self.nest += 1;
+            self.taken.clear();
+        }
+    }
+}
+
+/// Nests for statements that have to do with each other, in their order. What computes one value is not divided where that is
+/// not too much, so that elements that are computed alike have nests that are alike.
+fn in_order(statements: &[&Placed<'_>], numbers: &[usize], next: &mut Next, nests: &mut [usize]) {
+    let values = values(statements, numbers);
+    let fields = |number: &usize| statements[*number].fields();
+    next.close();
+    for run in numbers.chunk_by(|a, b| values[a] == values[b]) {
+        let all: HashSet<Target> = run.iter().flat_map(fields).collect();
+        if all.len() <= MOST_CONNECTED {
+            let nest = next.with(all);
+            run.iter().for_each(|number| nests[*number] = nest);
+            continue;
+        }
+        next.close();
+        for number in run {
+            nests[*number] = next.with(fields(number).collect());
+        }
+        next.close();
+    }
+    next.close();
+}
+
+/// For each of these statements the first one that it is connected with by what is written.
+fn values(statements: &[&Placed<'_>], numbers: &[usize]) -> HashMap<usize, usize> {
+    let targets = |number: &usize| {
+        let accesses = &statements[*number].accesses;
+        let read = accesses.reads.iter().map(|(target, _)| *target);
+        read.chain(accesses.written())
+    };
+    let written = (numbers.iter()).flat_map(|number| statements[*number].accesses.written());
+    let written: HashSet<Target> = written.collect();
+    let mut first: Vec<usize> = (0..statements.len()).collect();
+    let mut user: HashMap<Target, usize> = HashMap::new();
+    for number in numbers {
+        for target in targets(number).filter(|target| written.contains(target)) {
+            let other = *user.entry(target).or_insert(*number);
+            connect(&mut first, other, *number);
+        }
+    }
+    let root = |number: &usize| (*number, root(&mut first, *number));
+    numbers.iter().map(root).collect()
 }
 
 /// For each statement the first one that it is connected with: by whatever is written, and by what a call in place may write.
