@@ -19,6 +19,7 @@ use super::builder::Builder;
 use super::entry::{Context, Entry};
 use super::level;
 use super::memory::{lane_indices, splat};
+use super::past::{Rest, ToLines};
 use super::place::{self, Row};
 use super::preheader::{Preheader, visit};
 use super::range::{bound, in_area};
@@ -54,7 +55,12 @@ pub(super) enum Regions {
 #[derive(Clone, Copy)]
 pub(super) enum Streaming<'a> {
     Never,
+    /// Aligned ones.
     Always,
+    /// All, line by line.
+    Lines(&'a [ToLines<'a>]),
+    /// The last points of such rows.
+    Rest(Rest<'a>),
     /// All, where a condition holds.
     Where(&'a str),
 }

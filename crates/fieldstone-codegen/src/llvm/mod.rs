@@ -12,6 +12,7 @@
 //! | `transposition` | functions that transpose columns of an array in registers |
 //! | `place` | addresses of what a row reads and writes |
 //! | `row` | the vector loop of one stage over one row |
+//! | `past` | rows that are stored past the caches wherever they begin
 //! | `width` | how many points of a row a stage computes at once |
 //! | `preheader` | what a stage accesses in a row, and what of it is computed once for the row |
 //! | `body` | the statements of a stage on one vector of points |
@@ -38,6 +39,7 @@ mod fused;
 mod kernel;
 mod level;
 mod memory;
+mod past;
 mod place;
 mod preheader;
 mod range;

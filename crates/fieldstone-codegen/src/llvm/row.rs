@@ -12,6 +12,7 @@ use super::builder::Builder;
 use super::entry::{Context, Entry};
 use super::level;
 use super::memory::{lane_indices, splat};
+use super::past::{self, Rest, Shifted, ToLines};
 use super::place::{self, Panel, Row, Spacing};
 use super::preheader::{Preheader, preheader};
 use super::types::Lanes;
@@ -50,11 +51,27 @@ pub(super) fn stage(
             body(b, Lanes { width }, first, None, stream);
         });
     };
-    match streaming(context, entry, b, stage, &preheader, &range.0, width) {
+    let vectors = (range.0.as_str(), Lanes { width });
+    let shifted = past::shifted(context, entry, b, stage, &preheader, vectors);
+    let stream = match shifted.is_empty() {
+        true => streaming(context, entry, b, stage, &preheader, &range.0, width),
+        false => Some((shifted.iter()).fold(entry.stream.clone(), |all, row| {
+            let possible = row.is_possible(b);
+            b.value(format_args!("and i1 {all}, {possible}"))
+        })),
+    };
+    match &stream {
         None => main_loop(b, false),
         Some(stream) => {
-            b.when(&stream, |b| main_loop(b, true));
-            let cached = b.not(&stream);
+            b.when(stream, |b| match shifted.is_empty() {
+                true => main_loop(b, true),
+                false => {
+                    let ends = (range.0.as_str(), main_end.as_str());
+                    let from = (context, entry, &preheader);
+                    to_lines(from, b, (stage, row), ends, &shifted, ahead);
+                }
+            });
+            let cached = b.not(stream);
             b.when(&cached, |b| main_loop(b, false));
         }
     }
@@ -74,8 +91,67 @@ pub(super) fn stage(
         let end = splat(b, lanes, "i64", &range.1);
         let kind = lanes.of("i64");
         let mask = b.value(format_args!("icmp slt {kind} {indices}, {end}"));
-        body(b, lanes, &main_end, Some(mask), false);
+        let points = b.sub(&range.1, &main_end);
+        let from = (context, entry, &mut *b);
+        let mut body = Body::new(from, lanes, (row, &preheader), &main_end, Some(mask));
+        if let Some(condition) = stream.as_deref().filter(|_| !shifted.is_empty()) {
+            let (rows, points) = (shifted.as_slice(), points.as_str());
+            body.streaming = Streaming::Rest(Rest {
+                rows,
+                condition,
+                points,
+            });
+        }
+        body.stage(stage);
     });
+}
+
+/// Computes a stage for whole vectors of a row whose results go past the caches.
+fn to_lines(
+    (context, entry, preheader): (&Context<'_>, &Entry, &Preheader),
+    b: &mut Builder,
+    (stage, row): (&Stage, &Row),
+    (begin, end): (&str, &str),
+    shifted: &[Shifted],
+    ahead: &dyn Fn(&mut Builder, &Preheader, &str, bool),
+) {
+    let lanes = Lanes {
+        width: width(context, stage, row.vector),
+    };
+    let mut values = vec![(String::from("i64"), begin.to_owned())];
+    values.extend(shifted.iter().map(Shifted::nothing));
+    let (name, names) = b.begin_repeat(&values);
+    let first = &names[0];
+    let more = b.value(format_args!("icmp slt i64 {first}, {end}"));
+    b.repeat_while(&name, &more);
+    ahead(b, preheader, first, true);
+    let begun = b.value(format_args!("icmp ne i64 {first}, {begin}"));
+    let rows = shifted.iter().zip(&names[1..]);
+    let rows = rows.map(|(row, before)| ToLines {
+        row,
+        before,
+        begun: &begun,
+    });
+    let rows: Vec<ToLines<'_>> = rows.collect();
+    let next = b.add(first, lanes.width);
+    let from = (context, entry, &mut *b);
+    let mut body = Body::new(from, lanes, (row, preheader), first, None);
+    body.streaming = Streaming::Lines(&rows);
+    body.stage(stage);
+    let stored = shifted
+        .iter()
+        .map(|row| body.read(row.target, Offset::ZERO));
+    let stored: Vec<String> = [next].into_iter().chain(stored).collect();
+    let kinds = values.iter().map(|(kind, _)| kind.clone());
+    let round: Vec<(String, String)> = kinds.zip(stored).collect();
+    b.end_repeat(&name, &round);
+    let any = b.value(format_args!("icmp ne i64 {first}, {begin}"));
+    let last = b.sub(first, lanes.width);
+    for (result, value) in shifted.iter().zip(&names[1..]) {
+        let from = (context, entry, &mut *b);
+        let mut body = Body::new(from, lanes, (row, preheader), &last, None);
+        result.end(&mut body, value, &any);
+    }
 }
 
 /// Computes a stage for the points `range.0..range.1` of a row whose points are vectors.

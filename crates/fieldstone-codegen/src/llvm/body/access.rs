@@ -155,6 +155,16 @@ impl Body<'_, '_> {
             Spacing::Contiguous => {
                 let value = self.in_memory(dtype, value);
                 let address = self.address_in(&pointer, dtype.size(), 0);
+                if let Streaming::Lines(rows) = self.streaming
+                    && let Some(row) = rows.iter().find(|to| to.row.target == target)
+                {
+                    return self.store_to_lines(row, &value, &address);
+                }
+                if let Streaming::Rest(rest) = self.streaming
+                    && let Some(row) = rest.rows.iter().find(|row| row.target == target)
+                {
+                    return self.store_rest(row, rest, &value, &address);
+                }
                 self.store_in_branches(target, |body, past_caches| match past_caches {
                     Some(true) => body.store_past_caches(dtype, &value, &address),
                     Some(false) => body.store_apart(dtype, &value, &address),
