@@ -105,6 +105,78 @@ def test_groups_of_levels_and_what_is_left_of_them(backend, dtype, columns, leve
     np.testing.assert_array_equal(level, up)
 
 
+def two_sums(wind: Field["T"], other: Field["T"], weight: Field["T"], kept: Field["T"], *, rate: "T"):
+    with computation(FORWARD):
+        with interval(0, 1):
+            carried = rate * other + weight + kept - 0.5 * (wind[1, 0, 1] + wind[0, 0, 1])
+        with interval(1, -1):
+            below = wind[1, 0, 0] + wind
+            above = wind[1, 0, 1] + wind[0, 0, 1]
+            carried = rate * other + weight + kept - 0.25 * below * carried[0, 0, -1] - above
+        with interval(-1, None):
+            if weight > 0.5:
+                carried = rate * other + weight + kept - (wind[1, 1, 0] + wind[0, 1, 0])
+            else:
+                carried = rate * other + weight + kept
+    with computation(BACKWARD):
+        with interval(-1, None):
+            kept = carried
+        with interval(0, -1):
+            kept = carried - kept[0, 0, 1] * other
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=str)
+@pytest.mark.parametrize("columns", [3, 16, 41])
+@pytest.mark.parametrize("levels", [3, 8, 17, 36, 70])
+def test_sums_that_are_added_along_the_columns(backend, dtype, columns, levels):
+    rng = np.random.default_rng(4)
+    wind, other, weight, kept = rng.random((4, 4, columns + 1, levels)).astype(dtype)
+    rate, half, quarter = dtype(0.3), dtype(0.5), dtype(0.25)
+    domain = np.s_[:-1, :-1]
+    known = (rate * other + weight + kept)[domain]
+    sums = (wind[1:] + wind[:-1])[:, :-1]
+    carried = np.empty_like(known)
+    carried[..., 0] = known[..., 0] - half * sums[..., 1]
+    for k in range(1, levels - 1):
+        carried[..., k] = known[..., k] - quarter * sums[..., k] * carried[..., k - 1] - sums[..., k + 1]
+    north = (wind[1:, 1:] + wind[:-1, 1:])[..., -1]
+    carried[..., -1] = np.where(weight[domain][..., -1] > half, known[..., -1] - north, known[..., -1])
+    expected = kept.copy()
+    inside = expected[domain]
+    inside[..., -1] = carried[..., -1]
+    for k in reversed(range(levels - 1)):
+        inside[..., k] = carried[..., k] - inside[..., k + 1] * other[domain][..., k]
+    solve = gtscript.stencil(backend, two_sums, dtypes={"T": dtype})
+    solve(wind, other, weight, kept, rate=rate, origin=(0, 0, 0), domain=(3, columns, levels))
+    np.testing.assert_array_equal(kept, expected)
+
+
+def sums_before_and_after(a: Field["T"], b: Field["T"], out: Field["T"]):
+    with computation(FORWARD):
+        with interval(0, 1):
+            out = a + b
+        with interval(1, None):
+            out = out[0, 0, -1] + (a + b)
+            a = a + b
+    with computation(BACKWARD):
+        with interval(-1, None):
+            out = out + (a + b)
+        with interval(0, -1):
+            out = out[0, 0, 1] + out + (a + b)
+
+
+@pytest.mark.parametrize("levels", [3, 8, 29])
+def test_sums_of_what_sweeps_change(backend, levels):
+    a, b, out = np.random.default_rng(5).integers(0, 99, (3, 3, 19, levels)).astype(float)
+    down = np.cumsum(a + b, axis=2)
+    changed = a + b
+    changed[..., 0] = a[..., 0]
+    up = np.cumsum((down + changed + b)[..., ::-1], axis=2)[..., ::-1]
+    gtscript.stencil(backend, sums_before_and_after, dtypes={"T": float})(a, b, out)
+    np.testing.assert_array_equal(a, changed)
+    np.testing.assert_array_equal(out, up)
+
+
 def differences(a: Field["real"], b: Field["real"], c: Field["real"], total: Field["real"]):
     with computation(FORWARD):
         with interval(0, 1):

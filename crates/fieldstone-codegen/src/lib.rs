@@ -24,6 +24,7 @@ pub mod cache;
 pub mod call;
 pub mod choices;
 pub mod compilation;
+pub mod composed;
 pub mod cost;
 pub mod domain;
 pub mod error;

@@ -13,6 +13,8 @@ use fieldstone_stencil::schedule::{ColumnNest, Stage, Sweep};
 use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Axis, DType, Extent, Offset};
 
+use crate::composed::Composed;
+
 /// An array that a block of columns is transposed from and to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transposed {
@@ -32,6 +34,8 @@ pub struct Transposed {
     pub load: bool,
     /// Extent of the stages that write it.
     pub store: Option<Extent>,
+    /// What is computed instead of read, where it is no array.
+    pub composed: Option<Composed>,
 }
 
 /// When levels of an array are transposed.
@@ -49,6 +53,14 @@ pub enum Moment {
 }
 
 impl Transposed {
+    /// The arrays that it is read from, with their offsets along the outer axis.
+    pub fn sources(&self) -> Vec<(Target, i32)> {
+        match &self.composed {
+            Some(composed) => composed.sources.clone(),
+            None => vec![(self.target, self.outer)],
+        }
+    }
+
     /// When it is transposed before it is needed, so many levels at a time.
     pub fn loading(&self, nest: &ColumnNest, levels: usize) -> Moment {
         let first = (nest.sweeps.iter()).position(|sweep| !self.offsets(nest, sweep).is_empty());
@@ -128,6 +140,8 @@ impl Transposed {
         match (behind, ahead) {
             (0, 0) => Some(levels),
             (0, reach) | (reach, 0) if reach <= levels as i32 => Some(2 * levels),
+            // The group before, the one behind it, and that between.
+            (behind, ahead) if behind.max(ahead) <= levels as i32 => Some(4 * levels),
             _ => None,
         }
     }
@@ -194,6 +208,7 @@ pub fn of(
             levels: levels(program, target),
             load: false,
             store: None,
+            composed: None,
         });
         array.across = (array.across.0.min(across), array.across.1.max(across));
         array.extent = array.extent.union(stage.extent);

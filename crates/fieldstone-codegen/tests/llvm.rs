@@ -111,6 +111,35 @@ fn columns_that_lie_along_memory_are_transposed_and_never_gathered() {
 }
 
 #[test]
+fn sums_that_nothing_else_reads_are_transposed_instead_of_what_is_added() {
+    let text = "\
+def total(a, b, c, x):
+    with computation(FORWARD):
+        with interval(0, 1):
+            x = b - c
+        with interval(1, None):
+            x = (b - c) + x[0, 0, -1] * (a[1, 0, -1] + a[0, 0, -1]) / (a[1, 0, 0] + a)
+";
+    let layout = || vec![Some(Axis::K); 4];
+    let functions = |text: &str| {
+        let composed = emitted(text, &["IJK float64"; 4], layout(), AVX512);
+        let begin = "define internal void @fieldstone_kernel_0_in_8_value_";
+        composed.matches(begin).count()
+    };
+    assert_eq!(
+        functions(text),
+        2 * 2,
+        "each with one for what is left of squares"
+    );
+    let others = text.replace("a[1, 0, 0] + a)", "b * c)");
+    assert_eq!(
+        functions(&others),
+        2,
+        "two values of two arrays are as many"
+    );
+}
+
+#[test]
 fn results_that_go_past_the_caches_are_not_fetched() {
     let layout = vec![Some(Axis::I); 5];
     let features = format!("+sse,{AVX512}");

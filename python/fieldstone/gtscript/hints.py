@@ -116,7 +116,8 @@ def _arrays(explanation: Explanation) -> Found:
 
 def _transposed(explanation: Explanation) -> Found:
     for number, nest in enumerate(explanation.nests):
-        names = list(dict.fromkeys(name for name, _, _ in nest.transposed))
+        # Others are values that are composed of several arrays.
+        names = list(dict.fromkeys(name for name, _, _ in nest.transposed if name.isidentifier()))
         if names:
             back = " and back" if any(stores for _, _, stores in nest.transposed) else ""
             yield (

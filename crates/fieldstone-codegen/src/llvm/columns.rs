@@ -25,6 +25,7 @@ use super::preheader::{Preheader, across};
 use super::range::{clip_area, clip_levels, in_area, tile_range};
 use super::row;
 use super::transposition::{Plane, Squares, Way};
+use super::value::Value;
 
 pub(super) fn columns(
     name: &str,
@@ -33,8 +34,8 @@ pub(super) fn columns(
     b: &mut Builder,
     nest: &ColumnNest,
 ) {
-    for squares in squares(context, entry) {
-        squares.define(name, b);
+    for (squares, value) in squares(context, entry, nest) {
+        squares.define(name, b, value);
     }
     let early = Early::of(context, entry, nest);
     b.for_loop("%begin", "%end", "1", |b, task| {
@@ -51,11 +52,16 @@ pub(super) fn columns(
     });
 }
 
-/// The transpositions of a nest.
-fn squares(context: &Context<'_>, entry: &Entry) -> Vec<Squares> {
+/// The transpositions of a nest, each of a composed value with that.
+fn squares<'a>(
+    context: &Context<'a>,
+    entry: &Entry,
+    nest: &ColumnNest,
+) -> Vec<(Squares, Option<Value<'a>>)> {
     let scratch = context.scratch;
-    let of_array = |array: &Transposed| {
+    let of_array = |array: &'a Transposed| {
         let load = array.load.then(|| squares_of(context, Way::In, array));
+        let load = load.map(|squares| (squares, value(context, nest, array)));
         let store = (array.store).map(|_| squares_of(context, Way::Out, array));
         let past = |squares: Squares| Squares {
             past: true,
@@ -64,22 +70,38 @@ fn squares(context: &Context<'_>, entry: &Entry) -> Vec<Squares> {
         let past = store
             .filter(|_| may_go_past(context, entry, array))
             .map(past);
-        load.into_iter().chain(store).chain(past)
+        let stores = store.into_iter().chain(past);
+        load.into_iter()
+            .chain(stores.map(|squares| (squares, None)))
     };
     let squares = (scratch.transposed.iter()).flat_map(|(array, _)| of_array(array));
     let mut seen = HashSet::new();
-    let squares = squares.filter(|squares| seen.insert(*squares));
+    let squares = squares.filter(|(squares, _)| seen.insert(*squares));
     squares.collect()
 }
 
 fn squares_of(context: &Context<'_>, way: Way, array: &Transposed) -> Squares {
+    let same = |(other, _): &(Transposed, Block)| other == array;
+    let composed = array.composed.as_ref();
     Squares {
         way,
         size: array.dtype.size(),
         side: context.scratch.square,
         pitch: context.scratch.level_bytes,
         past: false,
+        composed: composed.and_then(|_| context.scratch.transposed.iter().position(same)),
     }
+}
+
+/// What is composed on the way in, where an array is no array.
+fn value<'a>(context: &Context<'_>, nest: &ColumnNest, array: &'a Transposed) -> Option<Value<'a>> {
+    let composed = array.composed.as_ref()?;
+    Some(Value {
+        composed,
+        dtype: array.dtype,
+        outer: nest.outer(),
+        fast_math: context.program.stencil.fast_math,
+    })
 }
 
 /// Whether the columns of an array may be stored past the caches: they are not read before, and a row of a square is a cache line.
@@ -147,11 +169,11 @@ struct ColumnBlock<'a> {
 struct Move<'a> {
     way: Way,
     array: &'a Transposed,
-    /// Where level zero of the first column lies in the array and in scratch.
-    outside: String,
+    /// Where level zero of the first column lies in the array, or in each of those that it is composed of, and bytes from one
+    /// column to the next.
+    outside: Vec<(String, String)>,
+    /// Where it lies in scratch.
     inside: String,
-    /// Bytes from one column to the next in the array.
-    stride: String,
     /// How many columns there are.
     columns: String,
     moment: Moment,
@@ -249,13 +271,16 @@ impl ColumnBlock<'_> {
         let (tile, size) = (&self.columns.0, array.dtype.size());
         let inside = place::block_pointer(self.context, b, block.offset, "0", tile, size);
         let bytes = b.mul(&first, size);
-        let strides = &self.entry.arrays[&array.target].strides;
+        let sources = array.sources().into_iter();
+        let outside = sources.map(|source| {
+            let address = self.first_of(b, source, &first);
+            (address, self.stride(source.0).to_owned())
+        });
         Move {
             way,
             array,
-            outside: self.first_of(b, array, &first),
+            outside: outside.collect(),
             inside: b.offset(&inside, bytes),
-            stride: strides[self.nest.vector.index()].clone(),
             columns: b.value(format_args!("select i1 {none}, i64 0, i64 {wider}")),
             moment,
             window: block.window,
@@ -289,10 +314,16 @@ impl ColumnBlock<'_> {
     ) {
         let (size, pitch) = (each.array.dtype.size(), self.context.scratch.level_bytes);
         let [bytes, rows] = [size, pitch].map(|step| b.mul(first, step));
+        let arrays = each.outside.iter();
+        let arrays = arrays.map(|(array, stride)| (b.offset(array, &bytes), stride.clone()));
+        let arrays: Vec<(String, String)> = arrays.collect();
+        let value = value(self.context, self.nest, each.array);
+        let scalar = |id| self.entry.scalars[&id].clone();
         let plane = Plane {
-            array: b.offset(&each.outside, bytes),
+            array: arrays[0].0.clone(),
             scratch: b.offset(inside, rows),
-            stride: each.stride.clone(),
+            stride: arrays[0].1.clone(),
+            more: value.map_or_else(String::new, |value| value.arguments(&arrays, scalar)),
             columns: each.columns.clone(),
             levels: b.sub(end, first),
             following: (following * size as i64).to_string(),
@@ -321,7 +352,7 @@ impl ColumnBlock<'_> {
         if !may_go_past(self.context, self.entry, array) {
             return None;
         }
-        let stride = &self.entry.arrays[&array.target].strides[self.nest.vector.index()];
+        let stride = self.stride(array.target);
         let address = b.value(format_args!("ptrtoint ptr {address} to i64"));
         let both = b.value(format_args!("or i64 {address}, {stride}"));
         let rest = b.value(format_args!("and i64 {both}, {}", LINE - 1));
@@ -444,10 +475,15 @@ impl ColumnBlock<'_> {
         range
     }
 
-    /// Address of level zero of a column of an array.
-    fn first_of(&self, b: &mut Builder, array: &Transposed, column: &str) -> String {
-        let memory = &self.entry.arrays[&array.target];
-        let row = b.add(&self.row, array.outer);
+    /// Bytes from one column of an array to the next.
+    fn stride(&self, target: Target) -> &str {
+        &self.entry.arrays[&target].strides[self.nest.vector.index()]
+    }
+
+    /// Address of level zero of a column of an array, so many rows away.
+    fn first_of(&self, b: &mut Builder, (target, outer): (Target, i32), column: &str) -> String {
+        let memory = &self.entry.arrays[&target];
+        let row = b.add(&self.row, outer);
         let mut address = memory.pointer.clone();
         for (axis, index) in [
             (self.nest.outer(), row.as_str()),

@@ -6,6 +6,8 @@ use fieldstone_stencil::ir::{FieldId, Stencil, Stmt, Target as Written};
 use fieldstone_stencil::schedule::{ColumnNest, RowNest, Stage};
 use fieldstone_stencil::visit::Accesses;
 
+use crate::composed::Composition;
+
 use super::builder::{Builder, Needs};
 use super::entry::{Context, entry};
 use super::{columns, rows};
@@ -73,8 +75,13 @@ pub(super) fn volumes<'a>(
     found
 }
 
-/// The text of a kernel and what it refers to.
-pub(super) fn function(name: &str, context: &Context<'_>, loops: Loops<'_>) -> (String, Needs) {
+/// The text of a kernel and what it refers to. `composed` is its nest of columns where that reads composed values.
+pub(super) fn function(
+    name: &str,
+    context: &Context<'_>,
+    loops: Loops<'_>,
+    composed: Option<&Composition>,
+) -> (String, Needs) {
     let mut builder = Builder::new();
     let b = &mut builder;
     let streams = !loops.streamed().is_empty() && context.target.has_fence();
@@ -85,7 +92,17 @@ pub(super) fn function(name: &str, context: &Context<'_>, loops: Loops<'_>) -> (
         }
         Loops::Columns(nest) => {
             let entry = entry(context, b, loops);
-            columns::columns(name, context, &entry, b, nest);
+            match composed {
+                None => columns::columns(name, context, &entry, b, nest),
+                Some(composed) => {
+                    let context = Context {
+                        program: &composed.program,
+                        schedule: &composed.schedule,
+                        ..*context
+                    };
+                    columns::columns(name, &context, &entry, b, &composed.nest);
+                }
+            }
         }
     }
     if streams {

@@ -10,6 +10,7 @@
 //! | `entry` | what a kernel is made from, and what it reads on entry |
 //! | `rows`, `columns` | the loops of the two kinds of nests, over `range`s of points |
 //! | `transposition` | functions that transpose columns of an array in registers |
+//! | `value` | values that are composed of several arrays on their way there |
 //! | `place` | addresses of what a row reads and writes |
 //! | `row` | the vector loop of one stage over one row |
 //! | `past` | rows that are stored past the caches wherever they begin
@@ -49,6 +50,7 @@ mod row;
 mod rows;
 mod transposition;
 mod types;
+mod value;
 mod width;
 
 use std::cell::RefCell;
@@ -66,6 +68,7 @@ pub use width::widest;
 
 use crate::array::array_contiguous_along;
 use crate::choices::{Choices, Stores};
+use crate::composed::Composition;
 use crate::tile::Scratch;
 use crate::transposed;
 use abi::OwnWords;
@@ -257,7 +260,7 @@ pub fn emit(
     let failures = RefCell::new(Vec::new());
     let shares = shares_kernels(schedule);
     let mut known = HashMap::new();
-    let mut add = |nest: kernel::Loops<'_>, scratch: Scratch| {
+    let mut add = |nest: kernel::Loops<'_>, scratch: Scratch, composed: Option<&Composition>| {
         let mut name = format!("fieldstone_kernel_{}", module.kernels.len());
         let fetch = match choices.fetch {
             // Narrow blocks fetch the next ones.
@@ -277,7 +280,7 @@ pub fn emit(
             failures: &failures,
             own_words: own_words.as_ref(),
         };
-        let (text, needed) = kernel::function(&name, &context, nest);
+        let (text, needed) = kernel::function(&name, &context, nest, composed);
         let is_new = match shares {
             true => {
                 let found = known.entry(text.replace(&name, "")).or_insert(name.clone());
@@ -314,24 +317,35 @@ pub fn emit(
         let rows =
             |nest: &RowNest| Scratch::of_rows(stencil, schedule, index, nest, choices, target);
         match nest {
-            Nest::Rows(nest) => add(kernel::Loops::Rows(nest), rows(nest)),
+            Nest::Rows(nest) => add(kernel::Loops::Rows(nest), rows(nest), None),
             Nest::Columns(nest) => {
                 let along_levels =
                     |target| contiguous_along(stencil, schedule, layout, target) == Some(Axis::K);
                 let transposed = transposed::of(program, nest, along_levels);
-                let scratch = Scratch::of_columns(
-                    stencil,
-                    schedule,
-                    (index, nest),
-                    transposed,
-                    choices,
-                    target,
-                );
-                add(kernel::Loops::Columns(nest), scratch);
+                let composed = Composition::of((program, schedule), nest, &transposed);
+                let scratch = match &composed {
+                    None => Scratch::of_columns(
+                        stencil,
+                        schedule,
+                        (index, nest),
+                        transposed,
+                        choices,
+                        target,
+                    ),
+                    Some(composed) => Scratch::of_columns(
+                        &composed.program.stencil,
+                        &composed.schedule,
+                        (index, &composed.nest),
+                        composed.transposed.clone(),
+                        choices,
+                        target,
+                    ),
+                };
+                add(kernel::Loops::Columns(nest), scratch, composed.as_ref());
             }
             Nest::Levels(nest) => {
                 for nest in nest.sections.iter().flat_map(|(_, nests)| nests) {
-                    add(kernel::Loops::Rows(nest), Scratch::default());
+                    add(kernel::Loops::Rows(nest), Scratch::default(), None);
                 }
             }
         }

@@ -8,6 +8,7 @@ use crate::tile::LINE;
 use super::builder::Builder;
 use super::memory::{Fetch, prefetch, splat};
 use super::types::Lanes;
+use super::value::Value;
 
 /// Bytes within which elements are moved about most cheaply.
 const BLOCK: usize = 16;
@@ -33,6 +34,8 @@ pub(super) struct Squares {
     pub pitch: usize,
     /// Whether whole squares are stored past the caches. Their rows are cache lines, and those of all columns begin where one does.
     pub past: bool,
+    /// Which of what is transposed for a nest it is, where it is a composed value.
+    pub composed: Option<usize>,
 }
 
 /// What is transposed: as many levels as a square has, or fewer, of some columns.
@@ -47,6 +50,8 @@ pub(super) struct Plane {
     pub levels: String,
     /// Bytes in the array to the levels that are transposed next, which are fetched into the caches.
     pub following: String,
+    /// What else the function of a composed value gets.
+    pub more: String,
 }
 
 impl Squares {
@@ -57,7 +62,9 @@ impl Squares {
             Way::Out => "out",
         };
         let past = if self.past { "_past" } else { "" };
-        format!("{kernel}_{way}_{}{past}", self.size)
+        let composed = self.composed.map(|number| format!("_value_{number}"));
+        let composed = composed.unwrap_or_default();
+        format!("{kernel}_{way}_{}{past}{composed}", self.size)
     }
 
     /// Calls the function.
@@ -69,82 +76,105 @@ impl Squares {
             columns,
             levels,
             following,
+            more,
         } = plane;
         b.effect(format_args!(
-            "call void @{}(ptr {array}, ptr {scratch}, i64 {stride}, i64 {columns}, i64 {levels}, i64 {following})",
+            "call void @{}(ptr {array}, ptr {scratch}, i64 {stride}, i64 {columns}, i64 {levels}, i64 {following}{more})",
             self.name(kernel)
         ));
     }
 
     /// Adds the function to those of a kernel, and one for squares that are not whole, which go through the caches.
-    pub fn define(self, kernel: &str, b: &mut Builder) {
+    pub fn define(self, kernel: &str, b: &mut Builder, value: Option<Value<'_>>) {
         let name = self.name(kernel);
         let cached = Squares {
             past: false,
             ..self
         };
         let rest = format!("{}_rest", cached.name(kernel));
-        let mut add = |name: &str, more: &str, body: &dyn Fn(&mut Builder)| {
+        let more = value.map_or_else(String::new, Value::parameters);
+        let mut add = |name: &str, following: &str, body: &dyn Fn(&mut Builder)| {
             let mut inner = Builder::new();
             body(&mut inner);
             inner.effect("ret void");
             let head = format!(
-                "define internal void @{name}(ptr noalias %array, ptr noalias %scratch, i64 %stride, i64 %columns, i64 %levels{more}) noinline #0"
+                "define internal void @{name}(ptr noalias %array, ptr noalias %scratch, i64 %stride, i64 %columns, i64 %levels{following}{more}) noinline #0"
             );
             b.function(&head, inner);
         };
         let rests = |b: &mut Builder| {
-            self.for_squares(b, "%columns", |b, square| {
+            self.for_squares(b, "%columns", value, |b, square| {
                 let rest = Rest {
                     columns: b.sub("%columns", &square.column),
                     levels: String::from("%levels"),
                 };
-                self.square(b, &square, Some(&rest));
+                self.square(b, &square, Some(&rest), value);
             });
         };
         if !self.past {
             add(&rest, "", &rests);
         }
-        add(&name, ", i64 %following", &|b| self.body(b, &rest));
+        add(&name, ", i64 %following", &|b| self.body(b, &rest, value));
     }
 
-    fn body(self, b: &mut Builder, rest: &str) {
+    fn body(self, b: &mut Builder, rest: &str, value: Option<Value<'_>>) {
         let full = b.value(format_args!("icmp eq i64 %levels, {}", self.side));
         let whole = b.value(format_args!("and i64 %columns, -{}", self.side));
         let whole = b.value(format_args!("select i1 {full}, i64 {whole}, i64 0"));
-        self.for_squares(b, &whole, |b, square| self.square(b, &square, None));
+        self.for_squares(b, &whole, value, |b, square| {
+            self.square(b, &square, None, value)
+        });
         let left = b.sub("%columns", &whole);
         let columns = b.value(format_args!("icmp sgt i64 {left}, 0"));
         let levels = b.value("icmp sgt i64 %levels, 0");
         let any = b.value(format_args!("and i1 {columns}, {levels}"));
         b.when(&any, |b| {
-            let Square { array, scratch, .. } = self.square_at(b, &whole);
+            let Square { arrays, scratch, .. } = self.square_at(b, &whole, value);
+            let array = &arrays[0].0;
+            let more = value.map_or_else(String::new, |value| value.passed_on(&arrays));
             b.effect(format_args!(
-                "call void @{rest}(ptr {array}, ptr {scratch}, i64 %stride, i64 {left}, i64 %levels)"
+                "call void @{rest}(ptr {array}, ptr {scratch}, i64 %stride, i64 {left}, i64 %levels{more})"
             ));
         });
     }
 
-    fn for_squares(self, b: &mut Builder, columns: &str, body: impl FnOnce(&mut Builder, Square)) {
+    fn for_squares(
+        self,
+        b: &mut Builder,
+        columns: &str,
+        value: Option<Value<'_>>,
+        body: impl FnOnce(&mut Builder, Square),
+    ) {
         b.for_loop("0", columns, &self.side.to_string(), |b, column| {
-            let square = self.square_at(b, column);
+            let square = self.square_at(b, column, value);
             body(b, square);
         });
     }
 
-    fn square_at(self, b: &mut Builder, column: &str) -> Square {
-        let bytes = b.mul(column, "%stride");
-        let array = b.offset("%array", bytes);
+    fn square_at(self, b: &mut Builder, column: &str, value: Option<Value<'_>>) -> Square {
+        let mut at = |array: String, stride: String| {
+            let bytes = b.mul(column, &stride);
+            (b.offset(&array, bytes), stride)
+        };
+        let mut arrays = vec![at(String::from("%array"), String::from("%stride"))];
+        let others = 1..value.map_or(1, Value::arrays);
+        arrays.extend(others.map(|n| at(format!("%array{n}"), format!("%stride{n}"))));
         let bytes = b.mul(column, self.size);
         Square {
             column: column.to_owned(),
-            array,
+            arrays,
             scratch: b.offset("%scratch", bytes),
         }
     }
 
     /// Transposes a square, or what there is of it.
-    fn square(self, b: &mut Builder, square: &Square, rest: Option<&Rest>) {
+    fn square(
+        self,
+        b: &mut Builder,
+        square: &Square,
+        rest: Option<&Rest>,
+        value: Option<Value<'_>>,
+    ) {
         let along = |b: &mut Builder, first: &str, step: &str| -> Vec<String> {
             let mut address = first.to_owned();
             let mut all = vec![address.clone()];
@@ -154,10 +184,12 @@ impl Squares {
             }
             all
         };
-        let columns = along(b, &square.array, "%stride");
+        let columns: Vec<Vec<String>> = (square.arrays.iter())
+            .map(|(array, stride)| along(b, array, stride))
+            .collect();
         let levels = along(b, &square.scratch, &self.pitch.to_string());
         if rest.is_none() && !self.past {
-            for column in &columns {
+            for column in columns.iter().flatten() {
                 let address = b.offset(column, "%following");
                 prefetch(b, &address, Fetch::Soon);
             }
@@ -178,7 +210,10 @@ impl Squares {
         });
         match self.way {
             Way::In => {
-                let rows = self.load(b, &columns, level_masks.as_deref());
+                let rows = match value {
+                    None => self.load(b, &columns[0], level_masks.as_deref()),
+                    Some(value) => self.composed(b, &columns, level_masks.as_deref(), value),
+                };
                 let rows = self.transposed(b, rows);
                 let masks = rest.map(|rest| {
                     let mask = self.first_lanes(b, &rest.columns);
@@ -189,7 +224,7 @@ impl Squares {
             Way::Out => {
                 let rows = self.load(b, &levels, None);
                 let rows = self.transposed(b, rows);
-                self.store(b, rows, &columns, level_masks.as_deref());
+                self.store(b, rows, &columns[0], level_masks.as_deref());
             }
         }
     }
@@ -229,21 +264,43 @@ impl Squares {
     }
 
     fn load(self, b: &mut Builder, rows: &[String], masks: Option<&[String]>) -> Vec<String> {
+        let mask = |number: usize| masks.map(|masks| masks[number].as_str());
+        let rows = rows.iter().enumerate();
+        rows.map(|(number, address)| self.load_row(b, address, mask(number)))
+            .collect()
+    }
+
+    fn load_row(self, b: &mut Builder, address: &str, mask: Option<&str>) -> String {
         let (kind, align) = (self.lanes().of(self.element()), self.size);
-        let one = |(number, address): (usize, &String)| match masks {
-            None => b.value(format_args!("load {kind}, ptr {address}, align {align}")),
-            Some(masks) => {
-                let arguments = [
-                    ("ptr", address.as_str()),
-                    ("i32", &align.to_string()),
-                    (&self.lanes().of("i1"), &masks[number]),
-                    (&kind, "zeroinitializer"),
-                ];
-                let function = format!("llvm.masked.load.{}.p0", self.suffix());
-                b.call(&kind, &function, &arguments)
-            }
+        let Some(mask) = mask else {
+            return b.value(format_args!("load {kind}, ptr {address}, align {align}"));
         };
-        rows.iter().enumerate().map(one).collect()
+        let arguments = [
+            ("ptr", address),
+            ("i32", &align.to_string()),
+            (&self.lanes().of("i1"), mask),
+            (&kind, "zeroinitializer"),
+        ];
+        let function = format!("llvm.masked.load.{}.p0", self.suffix());
+        b.call(&kind, &function, &arguments)
+    }
+
+    /// The value of each column, of whose arrays there are so many columns.
+    fn composed(
+        self,
+        b: &mut Builder,
+        columns: &[Vec<String>],
+        masks: Option<&[String]>,
+        value: Value<'_>,
+    ) -> Vec<String> {
+        let one = |column: usize| {
+            let mask = masks.map(|masks| masks[column].as_str());
+            let elements: Vec<String> = (columns.iter())
+                .map(|addresses| self.load_row(b, &addresses[column], mask))
+                .collect();
+            value.of(b, self.lanes(), &elements)
+        };
+        (0..self.side).map(one).collect()
     }
 
     fn store(
@@ -354,8 +411,8 @@ impl Squares {
 struct Square {
     /// Number of its first column.
     column: String,
-    /// Where that lies in the array and in scratch.
-    array: String,
+    /// Where that lies in the arrays, with the bytes from one column to the next, and in scratch.
+    arrays: Vec<(String, String)>,
     scratch: String,
 }
 

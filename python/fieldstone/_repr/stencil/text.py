@@ -127,7 +127,7 @@ def _memory(nest: Nest) -> Iterator[str]:
     if nest.scratch:
         said.append(f"scratch memory of {size(nest.scratch)} per thread")
     if nest.transposed:
-        names = ", ".join(dict.fromkeys(name for name, _, _ in nest.transposed))
+        names = ", ".join(dict.fromkeys(name if name.isidentifier() else f"({name})" for name, _, _ in nest.transposed))
         said.append(f"blocks of columns of {names} are transposed")
     if nest.streamed:
         does = {None: "may be", True: "are", False: "could be, in a larger domain,"}[nest.streams]

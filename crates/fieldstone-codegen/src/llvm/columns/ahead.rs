@@ -1,6 +1,7 @@
 //! What the next block of columns needs, fetched into the second-level cache before its turn comes. From there it is fetched into
 //! the first one when the group of levels before it is transposed.
 
+use fieldstone_stencil::ir::Target;
 use fieldstone_stencil::schedule::{ColumnNest, Stage, Sweep};
 use fieldstone_stencil::visit::Accesses;
 
@@ -26,22 +27,25 @@ pub(super) struct Columns {
 impl ColumnBlock<'_> {
     /// The columns of all arrays that the block transposes. Rows of an array come one after the other: the last one is new.
     pub(super) fn arrays(&self, b: &mut Builder) -> Vec<Columns> {
-        let transposed = || {
-            self.context
-                .scratch
-                .transposed
-                .iter()
-                .map(|(array, _)| array)
-        };
-        let is_last = |array: &&Transposed| {
-            transposed().all(|other| other.target != array.target || other.outer <= array.outer)
-        };
-        let columns = transposed().filter(is_last).map(|array| {
-            let first = self.first_of(b, array, &self.columns.0);
+        let transposed = self.context.scratch.transposed.iter();
+        let mut sources: Vec<((Target, i32), &Transposed)> = Vec::new();
+        for (array, _) in transposed {
+            for source in array.sources() {
+                match sources.iter_mut().find(|(other, _)| other.0 == source.0) {
+                    Some((other, _)) => other.1 = other.1.max(source.1),
+                    None => sources.push((source, array)),
+                }
+            }
+        }
+        let columns = sources.into_iter().map(|(source, array)| {
+            let first = self.first_of(b, source, &self.columns.0);
+            let is_itself = array.composed.is_none();
             Columns {
-                past: self.goes_past(b, array, &first),
+                past: is_itself
+                    .then(|| self.goes_past(b, array, &first))
+                    .flatten(),
                 first,
-                stride: self.entry.arrays[&array.target].strides[self.nest.vector.index()].clone(),
+                stride: self.stride(source.0).to_owned(),
                 size: array.dtype.size(),
             }
         });

@@ -8,7 +8,7 @@ use fieldstone_stencil::grid::Area;
 use fieldstone_stencil::ir::{Order, Target};
 use fieldstone_stencil::schedule::{ColumnNest, Nest, RowNest, Stage};
 use fieldstone_stencil::visit::Accesses;
-use fieldstone_stencil::{Axis, Extent, Interval};
+use fieldstone_stencil::{Axis, Extent, Interval, Span};
 use pyo3::prelude::*;
 
 use super::Explained;
@@ -133,7 +133,13 @@ impl Explained<'_> {
             scratch: (self.domain.is_some() || fixed)
                 .then(|| scratch.map_or(0, |scratch| scratch.total(self.sized()[2]))),
             transposed: transposed
-                .map(|(array, _)| (name(array.target), array.load, array.store.is_some()))
+                .map(|(array, _)| {
+                    let name = match &array.composed {
+                        Some(composed) => self.text(composed.span),
+                        None => name(array.target),
+                    };
+                    (name, array.load, array.store.is_some())
+                })
                 .collect(),
             streamed,
             streams: self.domain.map(|domain| {
@@ -269,6 +275,12 @@ impl Explained<'_> {
             recomputed,
             operations: counted.filter(|(_, count)| *count > 0).collect(),
         }
+    }
+
+    /// What stands in the source, in one line.
+    fn text(&self, span: Span) -> String {
+        let text = self.stencil.sources.text(span).unwrap_or_default();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     fn names(&self, targets: Vec<Target>) -> Vec<String> {
