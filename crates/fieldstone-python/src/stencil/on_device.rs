@@ -114,16 +114,17 @@ impl Stencil {
         prepared: &Prepared,
         (arguments, keywords): (&Arguments<'_>, &Keywords<'_>),
     ) -> PyResult<()> {
+        let all_copies = known.copies(arguments);
         let scalars = self.scalars(arguments)?;
         let Executor::Gpu(gpu) = &self.executor else {
             unreachable!("it was prepared by this executor");
         };
         let place = OnDevice::new(py, prepared.accelerator().clone(), keywords)?;
-        for copies in known.copies() {
+        for copies in &all_copies {
             copies.acquire(py, place.stream)?;
         }
         let run = || {
-            let pairs = (known.copies().iter()).map(|copies| (&copies.pair, copies.written));
+            let pairs = (all_copies.iter()).map(|copies| (&copies.pair, copies.written));
             // SAFETY: the arguments lie in memory as those of a call that has passed all checks, and are apart from each other.
             place.between(pairs, |stream| unsafe {
                 gpu.run_prepared(prepared, |n| known.pointer(n), &scalars, stream)
@@ -135,7 +136,7 @@ impl Stencil {
             false => py.detach(run),
         };
         // A run that failed may have written something.
-        let noted = (known.copies().iter()).try_for_each(|copies| copies.settle(py));
+        let noted = (all_copies.iter()).try_for_each(|copies| copies.settle(py));
         done.map_err(|error| run_error(py, &error))?;
         noted
     }

@@ -87,8 +87,6 @@ pub(super) struct Known {
     checked: Arc<Checked>,
     /// Of the first point of the domain, per field.
     addresses: PerField<usize>,
-    /// Of arguments with a copy on each side.
-    copies: PerField<Copies>,
 }
 
 /// An argument of which there are two copies.
@@ -103,8 +101,21 @@ impl Known {
         &self.checked.prepared
     }
 
-    pub fn copies(&self) -> &[Copies] {
-        &self.copies
+    /// The arguments with a copy on each side.
+    pub fn copies(&self, arguments: &Arguments<'_>) -> PerField<Copies> {
+        let of = |seen: &Seen| {
+            let storage = arguments[seen.position].as_ref()?.cast::<Storage>().ok()?;
+            let storage = storage.try_borrow().ok()?;
+            match storage.place() {
+                Place::Pair { pair, .. } => Some(Copies {
+                    pair: Arc::clone(pair),
+                    view: storage.view().clone(),
+                    written: seen.written,
+                }),
+                _ => None,
+            }
+        };
+        self.checked.fields.iter().filter_map(of).collect()
     }
 
     pub fn pointer(&self, field: usize) -> *mut u8 {
@@ -135,15 +146,11 @@ impl Remembered {
         let (checked, addresses) = (checked.iter().filter(is_same))
             .find_map(|checked| Some((checked.clone(), checked.addresses(arguments)?)))?;
         let threads = || stencil.threads.unwrap_or_else(|| Pool::global().threads());
-        let (is_current, copies) = match &checked.prepared {
-            Prepared::Native(prepared) => (prepared.is_current(threads), PerField::new()),
-            Prepared::Gpu(_) => (true, checked.copies(arguments)),
+        let is_current = match &checked.prepared {
+            Prepared::Native(prepared) => prepared.is_current(threads),
+            Prepared::Gpu(_) => true,
         };
-        is_current.then_some(Known {
-            checked,
-            addresses,
-            copies,
-        })
+        is_current.then_some(Known { checked, addresses })
     }
 
     /// Remembers a call that has passed, if calls like it can be recognised.
@@ -282,23 +289,6 @@ impl Checked {
             *start = start.wrapping_add_signed(seen.first);
         }
         Some(starts)
-    }
-
-    /// The arguments with a copy on each side.
-    fn copies(&self, arguments: &Arguments<'_>) -> PerField<Copies> {
-        let of = |seen: &Seen| {
-            let storage = arguments[seen.position].as_ref()?.cast::<Storage>().ok()?;
-            let storage = storage.try_borrow().ok()?;
-            match storage.place() {
-                Place::Pair { pair, .. } => Some(Copies {
-                    pair: Arc::clone(pair),
-                    view: storage.view().clone(),
-                    written: seen.written,
-                }),
-                _ => None,
-            }
-        };
-        self.fields.iter().filter_map(of).collect()
     }
 
     /// Whether each written array lies before or behind every other one.
