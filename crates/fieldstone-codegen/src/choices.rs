@@ -179,6 +179,11 @@ impl Choices {
                     .ok_or(wrong("an integer from 1 to 65536"));
                 self.tile[axis.index()] = Some(points?);
             }
+            ("tile", _) => {
+                return Err(wrong(
+                    "points along an axis, as in {'tile': {'J': 32}} or 'tile.J=32'",
+                ));
+            }
             _ => return Err(ChoiceError::Name(name.to_owned())),
         }
         Ok(())

@@ -17,19 +17,25 @@ fn num_threads() -> usize {
 
 #[pyfunction]
 fn set_num_threads(py: Python<'_>, threads: &Bound<'_, PyAny>) -> PyResult<()> {
-    let count: usize = threads.extract().map_err(|_| {
-        let kind = threads.get_type().name().map_or_else(|_| "unknown".into(), |name| name.to_string());
-        let (class, given) = match threads.extract::<i128>() {
-            Ok(value) => ("ArgumentValueError", value.to_string()),
-            Err(_) => ("ArgumentTypeError", format!("of type {kind}")),
-        };
-        let message =
-            format!("argument 'threads' is {given}, but a number of threads must be an integer from 1 to 1024");
+    let refused = |class, given: String| {
+        let message = format!(
+            "argument 'threads' is {given}, but a number of threads must be an integer from 1 to 1024"
+        );
         raise(py, class, message)
+    };
+    let count: usize = threads.extract().map_err(|_| {
+        let kind = threads
+            .get_type()
+            .name()
+            .map_or_else(|_| "unknown".into(), |name| name.to_string());
+        match threads.extract::<i128>() {
+            Ok(value) => refused("ArgumentValueError", value.to_string()),
+            Err(_) => refused("ArgumentTypeError", format!("of type {kind}")),
+        }
     })?;
     Pool::global()
         .set_threads(count)
-        .map_err(|error| raise(py, "ArgumentValueError", error.to_string()))
+        .map_err(|_| refused("ArgumentValueError", count.to_string()))
 }
 
 /// Sets the nanoseconds of work from which on a stencil uses one thread more, and returns what they were. For tests: with 0, the
