@@ -128,6 +128,7 @@ SHAPED = ["--shape", "8x8x8"]
         (["model.py:wrong", *SHAPED], 2, "missing"),
         (["model.py:smooth", *SHAPED, "--backend", "cpu_jfirst"], 2, "cpu_jfirst"),
         (["model.py:smooth", *SHAPED, "--layout", "L"], 2, "invalid choice: 'L'"),
+        (["model.py:smooth", "--shape", "1000000x1000000x4000"], 2, "choose a smaller --shape"),
         (["model.py:smooth", *SHAPED, "--halo", "-1"], 2, "expected a whole number from 0, got '-1'"),
         (["model.py:smooth", *SHAPED, "--threads", "0"], 2, "expected a whole number from 1, got '0'"),
         (["model.py:smooth", *SHAPED, "--scalars", "dt"], 2, "expected NAME=VALUE, got 'dt'"),

@@ -75,7 +75,9 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         ),
     )
     bench.add_argument("stencil", metavar="FILE:STENCIL", help="a Python file, and a stencil in it")
-    bench.add_argument("--shape", type=_shape, metavar="NIxNJxNK", required=True, help="points of the domain")
+    bench.add_argument(
+        "--shape", type=stencil_file.points, metavar="NIxNJxNK", required=True, help="points of the domain"
+    )
     bench.add_argument(
         "--backend",
         type=_words,
@@ -105,14 +107,6 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     stencil_file.add_options(bench)
     bench.add_argument("--json", action="store_true", help="print everything as JSON")
     bench.set_defaults(run=_run, prog=bench.prog)
-
-
-def _shape(text: str) -> tuple[int, ...]:
-    words = text.lower().split("x")
-    points = tuple(int(word) for word in words if word.isdecimal())
-    if len(words) != 3 or len(points) != 3 or min(points) < 1:
-        raise argparse.ArgumentTypeError(f"expected three numbers of points such as 128x128x80, got {text!r}")
-    return points
 
 
 def _words(text: str) -> list[str]:
@@ -147,6 +141,9 @@ def _run(options: argparse.Namespace) -> int:
         return _bench(options)
     except (stencil_file.WrongUseError, FieldstoneError) as problem:
         print(f"{options.prog}: {str(problem).rstrip()}", file=sys.stderr)
+        return WRONG_USE
+    except MemoryError as problem:
+        print(f"{options.prog}: {problem}; choose a smaller --shape", file=sys.stderr)
         return WRONG_USE
     finally:
         set_num_threads(threads)

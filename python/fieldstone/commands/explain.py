@@ -35,7 +35,9 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     )
     explain.add_argument("stencil", metavar="FILE[:STENCIL]", help="a Python file, and a stencil in it")
     explain.add_argument("--backend", metavar="B", help="backend (default: the stencil's, or cpu_ifirst)")
-    explain.add_argument("--domain", type=_domain, metavar="I,J,K", help="explain a call on so many points")
+    explain.add_argument(
+        "--domain", type=stencil_file.points, metavar="NIxNJxNK", help="explain a call on so many points"
+    )
     explain.add_argument("--layout", metavar="L", help="preset or axis that arrays are contiguous along")
     explain.add_argument(
         "--threads", type=stencil_file.positive(int), metavar="T", help="threads to use (default: all cores)"
@@ -52,16 +54,6 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     )
     explain.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to this file")
     explain.set_defaults(run=_run, prog=explain.prog)
-
-
-def _domain(text: str) -> tuple[int, ...]:
-    try:
-        points = tuple(int(word) for word in text.split(","))
-    except ValueError:
-        points = ()
-    if len(points) != 3 or min(points) < 1:
-        raise argparse.ArgumentTypeError(f"expected three numbers of points such as 128,128,80, got {text!r}")
-    return points
 
 
 def _run(options: argparse.Namespace) -> int:

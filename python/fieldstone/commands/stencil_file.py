@@ -47,6 +47,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def points(text: str) -> tuple[int, ...]:
+    """Read numbers of points along the axes, such as ``128x128x80`` or ``128,128,80``."""
+    words = text.lower().replace(",", "x").split("x")
+    found = tuple(int(word) for word in words if word.isdecimal())
+    if len(words) != 3 or len(found) != 3 or min(found) < 1:
+        raise argparse.ArgumentTypeError(f"expected three numbers of points such as 128x128x80, got {text!r}")
+    return found
+
+
 def positive(kind: type) -> Any:
     """Make a converter of words to numbers above zero.
 
