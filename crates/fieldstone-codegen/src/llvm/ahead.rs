@@ -33,8 +33,9 @@ const PANELS_AHEAD: usize = 1;
 /// The same where rows run along K, and are so short that the processor does not see that they follow each other.
 const SHORT_AHEAD: usize = 8;
 
-/// Eighths of the caches that are nearly all: what the caches hold the processor gets soon enough by itself.
-const NEARLY_ALL: usize = 7;
+/// Eighths of the caches that are most of them. What so much of the last one holds is there in part only, where other machines share it; of
+/// less the processor gets soon enough by itself.
+const MOST: usize = 5;
 
 /// Eighths of the caches that are more than those of one core. From a cache that cores share it still takes long.
 const MORE_THAN_OWN: usize = 1;
@@ -94,14 +95,14 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch) -> Fetch {
     if reads_own_rows(nest) {
         return Fetch {
             ahead: if is_short { SHORT_AHEAD } else { AHEAD },
-            eighths: NEARLY_ALL,
+            eighths: MOST,
             in_order: Loops::Rows(nest).volumes(stencil).len() > FORESEEN,
         };
     }
     let (ahead, eighths) = match scratch.plane {
         _ if is_short => (SHORT_AHEAD, MUCH_MORE_THAN_OWN),
         Some(_) => (AHEAD_IN_PLANES, MORE_THAN_OWN),
-        None => (AHEAD, NEARLY_ALL),
+        None => (AHEAD, MOST),
     };
     Fetch {
         ahead,
