@@ -39,9 +39,11 @@ impl Words {
     pub const STREAM: usize = 12;
     /// Rows ahead that are fetched into the caches; 0 where none are.
     pub const AHEAD: usize = 13;
+    /// Whether the next level of a sweep is fetched into the first-level cache, too: 0 or 1.
+    pub const NEXT: usize = 14;
     /// Address of the word to which a kernel writes the number of a failure, counted from one.
-    pub const FAILURE: usize = 14;
-    const FIELDS: usize = 15;
+    pub const FAILURE: usize = 15;
+    const FIELDS: usize = 16;
     /// Words of a field: address of the first point of the domain, strides along I, J, K, and these two.
     const FIELD: usize = 6;
     /// Among the words of a field, the bytes from the first point of the domain to the element at the lowest address.

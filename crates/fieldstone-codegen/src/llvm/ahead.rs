@@ -35,7 +35,7 @@ const SHORT_AHEAD: usize = 8;
 
 /// Eighths of the caches that are most of them. What so much of the last one holds is there in part only, where other machines share it; of
 /// less the processor gets soon enough by itself.
-const MOST: usize = 5;
+pub(super) const MOST: usize = 5;
 
 /// Eighths of the caches that are more than those of one core. From a cache that cores share it still takes long.
 const MORE_THAN_OWN: usize = 1;
@@ -73,7 +73,11 @@ impl Fetch {
     pub(super) fn of(loops: Loops<'_>, stencil: &Stencil, scratch: &Scratch) -> Fetch {
         match loops {
             Loops::Rows(nest) => of_rows(nest, stencil, scratch),
-            Loops::Columns(nest) => Fetch::always(levels_ahead(nest, stencil, scratch)),
+            Loops::Columns(nest) => Fetch {
+                ahead: levels_ahead(nest, stencil, scratch),
+                eighths: MORE_THAN_OWN,
+                in_order: true,
+            },
         }
     }
 

@@ -381,18 +381,26 @@ impl ColumnBlock<'_> {
         let rows = leading(stage, order, self.nest.vector);
         let ahead = |b: &mut Builder, preheader: &Preheader, first: &str, stream: bool| {
             // What goes past the caches is not read before, and would have to leave them again.
-            let past = |target| stream && self.entry.streamed.contains(target);
+            let past = |target: &Target| stream && self.entry.streamed.contains(target);
+            let rows = || rows.iter().copied().filter(|(target, _)| !past(target));
             b.when(&self.entry.fetches, |b| {
-                for (target, offset) in rows.iter().filter(|(target, _)| !past(target)) {
-                    let row = (*target, *offset);
-                    let fetch = |b: &mut Builder| self.fetch_later(b, preheader, row, first, order);
-                    match self.early.contains(*target) {
+                for (target, offset) in rows() {
+                    let level = (target, offset, order);
+                    let fetch = |b: &mut Builder| {
+                        self.fetch_level(b, preheader, level, first, Fetch::Later)
+                    };
+                    match self.early.contains(target) {
                         // Rows that are not aligned go through the caches where others go past them.
                         true => b.when(&self.entry.stream, fetch),
                         false => fetch(b),
                     }
                 }
                 self.fetch_early(b, &row, early, first);
+            });
+            b.when(&self.entry.fetches_next, |b| {
+                for (target, offset) in rows().filter(|(target, _)| !self.early.contains(*target)) {
+                    self.fetch_level(b, preheader, (target, offset, order), first, Fetch::Soon);
+                }
             });
         };
         let compute = |b: &mut Builder| {
@@ -406,14 +414,15 @@ impl ColumnBlock<'_> {
         b.when(&any, compute);
     }
 
-    /// Fetches a vector of a row some levels further on, where it comes from an array.
-    fn fetch_later(
+    /// Fetches a vector of a row of a later level, where it comes from an array: from memory that of some levels further on, into the
+    /// first-level cache that of the next one. A vector of a sweep has so many instructions that a core does not see the next one coming.
+    fn fetch_level(
         &self,
         b: &mut Builder,
         preheader: &Preheader,
-        (target, offset): (Target, Offset),
+        (target, offset, order): (Target, Offset, Order),
         first: &str,
-        order: Order,
+        purpose: Fetch,
     ) {
         let pointer = preheader.known_pointer(target, offset);
         let array = self.entry.arrays.get(&target);
@@ -428,13 +437,17 @@ impl ColumnBlock<'_> {
         }
         let size = place::dtype(self.context, target).size();
         let address = pointer.at(b, size, (first, 0));
-        let bytes = b.mul(&array.strides[2], &self.entry.ahead);
+        let level = &array.strides[2];
+        let bytes = match purpose {
+            Fetch::Soon => level.clone(),
+            Fetch::Later => b.mul(level, &self.entry.ahead),
+        };
         let bytes = match order {
             Order::Backward => b.sub("0", &bytes),
             Order::Forward | Order::Parallel => bytes,
         };
         let address = b.offset(&address, &bytes);
-        prefetch(b, &address, Fetch::Later);
+        prefetch(b, &address, purpose);
     }
 
     /// The columns that a stage is computed for.

@@ -70,6 +70,8 @@ pub(super) struct Entry {
     pub fetches: String,
     /// Whether whole rows are.
     pub fetches_rows: String,
+    /// Whether the next level of a sweep is fetched into the first-level cache.
+    pub fetches_next: String,
 }
 
 /// Address of the first point of the domain, and strides in bytes.
@@ -123,8 +125,13 @@ pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) ->
         ahead: word(context, b, Words::AHEAD),
         fetches: String::new(),
         fetches_rows: String::new(),
+        fetches_next: String::from("false"),
     };
     entry.fetches = b.value(format_args!("icmp ne i64 {}, 0", entry.ahead));
+    if let Loops::Columns(_) = loops {
+        let flag = word(context, b, Words::NEXT);
+        entry.fetches_next = b.value(format_args!("icmp ne i64 {flag}, 0"));
+    }
     if context.target.has_fence() {
         let flag = word(context, b, Words::STREAM);
         entry.stream = b.value(format_args!("icmp ne i64 {flag}, 0"));

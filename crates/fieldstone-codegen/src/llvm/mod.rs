@@ -72,6 +72,7 @@ use crate::composed::Composition;
 use crate::tile::Scratch;
 use crate::transposed;
 use abi::OwnWords;
+use ahead::MOST;
 
 /// The processor that code is made for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -205,8 +206,18 @@ impl Kernel {
     pub fn streams(&self, points: usize, caches: usize) -> bool {
         match self.stores {
             Some(stores) => stores == Stores::Streamed && self.streamed > 0,
-            None => self.streamed > 0 && points.saturating_mul(self.moved) > caches / 8 * 5,
+            None => self.streamed > 0 && self.fills(points, caches),
         }
+    }
+
+    /// Whether it moves more than caches of so many bytes keep of it, for so many points.
+    fn fills(&self, points: usize, caches: usize) -> bool {
+        points.saturating_mul(self.moved) > caches / 8 * MOST
+    }
+
+    /// Whether a sweep's next level is fetched into the first-level cache, for so many points.
+    pub fn fetches_next(&self, points: usize, caches: usize) -> bool {
+        self.fetch.ahead > 1 && self.fills(points, caches)
     }
 
     /// Whether it stores past the caches where that is better for others, though it would not for itself.

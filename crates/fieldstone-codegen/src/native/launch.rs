@@ -54,6 +54,8 @@ pub(super) struct Step {
     /// comes from memory, too, and stores past the caches wait for those of rows that end within a line.
     ahead: usize,
     ahead_for_others: usize,
+    /// Whether the next level of a sweep is fetched into the first-level cache.
+    next: bool,
     /// Bytes of the fields that it reads or writes.
     bytes: usize,
     /// Bytes of scratch memory for each thread.
@@ -172,6 +174,7 @@ impl Code<'_> {
             may_stream: self.kernel.may_stream(),
             ahead: self.kernel.fetched_ahead(points.moved, caches),
             ahead_for_others: self.kernel.fetch.ahead,
+            next: self.kernel.fetches_next(points.moved, caches),
             bytes: self.kernel.moved.saturating_mul(points.moved),
             scratch: self.kernel.scratch.total(points.levels),
         }
@@ -268,6 +271,7 @@ impl Step {
             true => self.ahead_for_others as u64,
             false => self.ahead as u64,
         };
+        words[Words::NEXT] = u64::from(self.next || for_others);
         let Some(own) = &self.own_words else {
             // SAFETY: as the caller says.
             return unsafe { self.launch(words, tiles.total()) };
