@@ -1,9 +1,9 @@
 //! What a kernel fetches into the caches before it needs it.
 
-use fieldstone_stencil::Axis;
 use fieldstone_stencil::ir::{Stencil, Target as Written};
 use fieldstone_stencil::schedule::{ColumnNest, Roles, RowNest, Stage};
 use fieldstone_stencil::visit::Accesses;
+use fieldstone_stencil::{Axis, Interval};
 
 use super::builder::Builder;
 use super::entry::Array;
@@ -32,6 +32,9 @@ const PANELS_AHEAD: usize = 1;
 
 /// The same where rows run along K, and are so short that the processor does not see that they follow each other.
 const SHORT_AHEAD: usize = 8;
+
+/// The same where such rows have no more levels than a vector: a line of each.
+const LINES_AHEAD: usize = 16;
 
 /// Eighths of the caches that are most of them. What so much of the last one holds is there in part only, where other machines share it; of
 /// less the processor gets soon enough by itself.
@@ -96,6 +99,14 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch) -> Fetch {
         return Fetch::always(PANELS_AHEAD);
     }
     let is_short = roles.vector == Axis::K;
+    let few = |stage: &Stage| levels(stage.interval).is_some();
+    if is_short && nest.stages.iter().all(few) {
+        return Fetch {
+            ahead: LINES_AHEAD,
+            eighths: MORE_THAN_OWN,
+            in_order: true,
+        };
+    }
     if reads_own_rows(nest) {
         return Fetch {
             ahead: if is_short { SHORT_AHEAD } else { AHEAD },
@@ -113,6 +124,13 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch) -> Fetch {
         eighths,
         in_order: true,
     }
+}
+
+/// Levels of an interval that has as many in every domain.
+pub(super) fn levels(interval: Interval) -> Option<usize> {
+    let Interval { start, end } = interval;
+    let points = (start.level == end.level).then_some(end.offset - start.offset)?;
+    usize::try_from(points).ok()
 }
 
 /// Whether a nest reads nothing but the row that it computes, so that it gets to each row once.

@@ -109,10 +109,13 @@ pub(super) struct Fused<'a> {
     shared: &'a HashSet<Target>,
     /// First point and one past the last of each stage; none where it has nothing to do in this row.
     stage_ranges: Vec<(String, String)>,
+    /// Whether no other loop computes anything in the nest.
+    is_only: bool,
 }
 
 /// The indices at which the rounds of a row begin, and which of them store whole vectors.
-struct Rounds {
+#[derive(Clone)]
+pub(super) struct Rounds {
     first: String,
     end: String,
     whole_first: String,
@@ -121,6 +124,19 @@ struct Rounds {
     roomy: String,
     /// Whether whole vectors go past the caches.
     streaming: Option<String>,
+    /// Whether later rows are fetched.
+    fetches: String,
+}
+
+/// What is known of a row.
+#[derive(Clone, Copy)]
+pub(super) enum Way<'a> {
+    /// Nothing.
+    Any,
+    /// That rows of its tile may have no memory around them.
+    Outside,
+    /// Its rounds, which are those of all rows of a tile.
+    Known(&'a Rounds),
 }
 
 /// The rows that a tile computes where stages have no extent, from the first step of a loop to one past the last.
@@ -143,40 +159,71 @@ pub(super) fn row(
     entry: &Entry,
     b: &mut Builder,
     nest: &RowNest,
-    stages: &[Computed<'_>],
+    (stages, way): (&[Computed<'_>], Way<'_>),
     rows: &Rows,
     shared: &HashSet<Target>,
 ) {
-    let widest = |computed: &Computed<'_>| width::widest(&context.program.stencil, computed.stage);
-    let widest = stages.iter().map(widest).max().unwrap_or(1);
-    let width = (context.target.vector_bytes() / widest).min(MOST_LANES);
-    let panel = stages[0].row.panel.as_ref();
-    let preheaders = stages
-        .iter()
-        .map(|computed| preheader(context, entry, b, computed.stage, &computed.row, false));
-    let mut fused = Fused {
-        context,
-        entry,
-        roles: nest.roles,
-        lanes: panel.map_or(Lanes { width }, |panel| panel.lanes),
-        panel,
-        stages,
-        preheaders: preheaders.collect(),
-        leads: vec![0; stages.len()],
-        streams: Vec::new(),
-        found: vec![HashMap::new(); stages.len()],
-        shared,
-        stage_ranges: Vec::new(),
-    };
-    fused.find_streams();
-    fused.find_ranges(b);
+    let fused = Fused::new((context, entry), b, nest, stages, shared);
     // A row of which no stage computes anything may be where there is no memory.
     let some = stages.iter().map(|computed| computed.active.clone());
     let some: Option<Vec<String>> = some.collect();
     let either = |one, other| b.value(format_args!("or i1 {one}, {other}"));
     match some.and_then(|some| some.into_iter().reduce(either)) {
-        Some(any) => b.when(&any, |b| fused.emit_row(b, rows)),
-        None => fused.emit_row(b, rows),
+        Some(any) => b.when(&any, |b| fused.emit_row(b, way, rows)),
+        None => fused.emit_row(b, way, rows),
+    }
+}
+
+/// The ways to compute the short rows of a tile, if there are several; `stages` is any of these rows.
+pub(super) fn ways(
+    context: &Context<'_>,
+    entry: &Entry,
+    b: &mut Builder,
+    nest: &RowNest,
+    stages: &[Computed<'_>],
+    rows: &Rows,
+    shared: &HashSet<Target>,
+) -> Option<Vec<(String, Option<Rounds>)>> {
+    Fused::new((context, entry), b, nest, stages, shared).ways(b, rows)
+}
+
+impl<'a> Fused<'a> {
+    fn new(
+        (context, entry): (&'a Context<'a>, &'a Entry),
+        b: &mut Builder,
+        nest: &RowNest,
+        stages: &'a [Computed<'a>],
+        shared: &'a HashSet<Target>,
+    ) -> Fused<'a> {
+        let widest =
+            |computed: &Computed<'_>| width::widest(&context.program.stencil, computed.stage);
+        let widest = stages.iter().map(widest).max().unwrap_or(1);
+        let width = (context.target.vector_bytes() / widest).min(MOST_LANES);
+        let panel = stages[0].row.panel.as_ref();
+        let preheaders = stages
+            .iter()
+            .map(|computed| preheader(context, entry, b, computed.stage, &computed.row, false));
+        let mut fused = Fused {
+            context,
+            entry,
+            roles: nest.roles,
+            lanes: panel.map_or(Lanes { width }, |panel| panel.lanes),
+            panel,
+            stages,
+            preheaders: preheaders.collect(),
+            leads: vec![0; stages.len()],
+            streams: Vec::new(),
+            found: vec![HashMap::new(); stages.len()],
+            shared,
+            stage_ranges: Vec::new(),
+            is_only: nest.loops.len() == 1,
+        };
+        if let Some(lanes) = fused.one_vector() {
+            fused.lanes = lanes;
+        }
+        fused.find_streams();
+        fused.find_ranges(b);
+        fused
     }
 }
 
@@ -231,13 +278,14 @@ impl Fused<'_> {
         }
     }
 
-    fn emit_row(&self, b: &mut Builder, rows: &Rows) {
+    fn emit_row(&self, b: &mut Builder, way: Way<'_>, rows: &Rows) {
         match self.panel {
+            _ if let Way::Known(rounds) = way => self.emit_known(b, rounds),
             Some(panel) => self.emit_panels(b, panel),
-            None if self.is_one_vector() => self.emit_one_vector(b),
+            None if self.one_vector().is_some() => self.emit_one_vector(b),
             None => {
                 let tile = self.of_tile(b, rows);
-                match self.is_plain() {
+                match matches!(way, Way::Any) && self.is_plain() {
                     true => self.emit_plain(b, tile),
                     false => self.emit_any(b, tile),
                 }
@@ -269,6 +317,7 @@ impl Fused<'_> {
             end,
             roomy,
             streaming: (!streamed.is_empty()).then_some(streaming),
+            fetches: self.entry.fetches_rows.clone(),
         };
         self.fetch_ends(b, &rounds, streamed);
         self.repeat(b, &rounds);

@@ -1,4 +1,12 @@
 //! The loops of a nest of rows: tiles, the sliding axis inside each, and every stage a few rows ahead of those that read it.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `loops` | the loops over a row at a place, and how they take turns |
+//! | `together` | which of them do |
+
+mod loops;
+mod together;
 
 use std::collections::HashSet;
 
@@ -9,7 +17,6 @@ use fieldstone_stencil::{Area, Axis, Bound, Extent, Interval, Level};
 
 use super::builder::Builder;
 use super::entry::{self, Context, Entry};
-use super::fused::{self, Computed, Rows};
 use super::kernel::Loops;
 use super::place::{self, Panel, Row};
 use super::range::{clip_area, clip_levels, in_area, tile_range};
@@ -55,7 +62,7 @@ pub(super) fn rows(
             };
             let shared = shared(nest);
             if is_one(nest) {
-                loops(context, entry, b, nest, &place, &shared);
+                loops::loops(context, entry, b, nest, &place, &shared);
                 return;
             }
             for (number, part) in parts(nest).iter().enumerate() {
@@ -181,108 +188,6 @@ fn parts(nest: &RowNest) -> Vec<RowNest> {
         taken.extend(fields);
     }
     parts
-}
-
-/// The loops over a row at a place.
-fn loops(
-    context: &Context<'_>,
-    entry: &Entry,
-    b: &mut Builder,
-    nest: &RowNest,
-    place: &Place,
-    shared: &HashSet<Target>,
-) {
-    for (row_loop, stages) in nest.loops() {
-        match row_loop.fused {
-            true => fused(context, entry, b, (nest, stages), place, shared),
-            false => self::stages(context, entry, b, nest, stages, place),
-        }
-    }
-}
-
-/// The rows that stages compute together, one block behind the other.
-fn fused(
-    context: &Context<'_>,
-    entry: &Entry,
-    b: &mut Builder,
-    (nest, stages): (&RowNest, &[Stage]),
-    place: &Place,
-    shared: &HashSet<Target>,
-) {
-    let roles = nest.roles;
-    let tile = place.tile(roles);
-    let reach = |stage: &Stage| stage.extent.beyond(nest.extent).along(roles.block);
-    let most = stages.iter().map(|stage| reach(stage).0 + reach(stage).1);
-    let most = most.max().unwrap_or(0);
-    let ready: Vec<Option<String>> = stages
-        .iter()
-        .map(|stage| {
-            let at = b.add(&place.step, nest.ahead(stage).along(roles.slide));
-            is_ready(entry, b, nest, stage, &at, place)
-        })
-        .collect();
-    let ranges: Vec<(String, String)> = stages
-        .iter()
-        .map(|stage| widen(entry, b, stage, roles.vector, &place.vectors, nest.extent))
-        .collect();
-    let first = b.sub(&place.blocks.0, most);
-    let blocks = (first, place.blocks.1.clone());
-    let blocks = match roles.block {
-        // Stages of one loop have the same levels.
-        Axis::K => clip_levels(entry, b, stages[0].interval, blocks),
-        Axis::I | Axis::J => blocks,
-    };
-    let rows = Rows {
-        slides: (b.sub(&place.slides.0, place.most), place.slides.1.clone()),
-        blocks: blocks.clone(),
-    };
-    let each = |b: &mut Builder, in_block: &str, panel: Option<Panel>| {
-        let computed: Vec<Computed<'_>> = stages
-            .iter()
-            .enumerate()
-            .map(|(number, stage)| {
-                let ahead = nest.ahead(stage);
-                let mut index: [String; 3] = Default::default();
-                index[roles.slide.index()] = b.add(&place.step, ahead.along(roles.slide));
-                let at = b.add(in_block, ahead.along(roles.block));
-                let (before, after) = reach(stage);
-                let begun = (before + after < most).then(|| {
-                    let first = b.sub(&place.blocks.0, before);
-                    b.value(format_args!("icmp sge i64 {at}, {first}"))
-                });
-                let inside = in_area(entry, b, bounds(stage, roles.block), roles.block, &at);
-                index[roles.block.index()] = at;
-                let tests = ready[number].clone().into_iter().chain(begun).chain(inside);
-                Computed {
-                    stage,
-                    ahead,
-                    row: Row {
-                        vector: roles.vector,
-                        index,
-                        tile: tile.clone(),
-                        panel: panel.clone(),
-                    },
-                    range: ranges[number].clone(),
-                    active: all(b, tests.collect()),
-                }
-            })
-            .collect();
-        fused::row(context, entry, b, nest, &computed, &rows, shared);
-    };
-    let is_one = most == 0 && context.scratch.block_rows(roles) <= 1;
-    if context.scratch.lanes.is_none() && is_one {
-        // Without a loop, what depends on the one row of the tile is computed before those along the sliding axis.
-        let any = b.value(format_args!("icmp slt i64 {}, {}", blocks.0, blocks.1));
-        return b.when(&any, |b| each(b, &blocks.0, None));
-    }
-    for_blocks(
-        context,
-        entry,
-        b,
-        (&blocks, place),
-        stages[0].interval,
-        each,
-    );
 }
 
 /// Runs `body` for each of some blocks of a tile; where they are levels that are computed side by side, with those of an interval.
@@ -425,7 +330,7 @@ fn call_part(
     let streamed = Loops::Rows(nest).streamed();
     entry.streamed.retain(|target| streamed.contains(target));
     let inside = place.inside();
-    loops(context, &entry, &mut builder, part, &inside, shared);
+    loops::loops(context, &entry, &mut builder, part, &inside, shared);
     builder.effect("ret void");
     let list = |values: &[&str]| -> String {
         let values = values.iter().map(|value| format!(", i64 {value}"));

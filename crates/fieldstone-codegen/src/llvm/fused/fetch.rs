@@ -1,6 +1,7 @@
 //! Later rows that are fetched into the caches.
 
 use fieldstone_stencil::ir::Target;
+use fieldstone_stencil::visit::accesses;
 use fieldstone_stencil::{Axis, Offset};
 
 use super::{Aligned, Fused, Rounds, Source};
@@ -42,7 +43,7 @@ impl Fused<'_> {
 
     /// Fetches what later rows need that no row needed before, where it is worth it.
     pub(super) fn fetch(&self, b: &mut Builder, rounds: &Rounds, at: &str) {
-        b.when(&self.entry.fetches_rows, |b| {
+        b.when(&rounds.fetches, |b| {
             for number in self.leading() {
                 let stream = &self.streams[number];
                 let Source::Memory { stage, offset, .. } = stream.source else {
@@ -68,6 +69,32 @@ impl Fused<'_> {
                 }
             });
         });
+    }
+
+    /// Fetches what a later row needs, where rows are one vector from an index on.
+    pub(super) fn fetch_vector(&self, b: &mut Builder, first: &str) {
+        b.when(&self.entry.fetches_rows, |b| {
+            for target in self.volumes() {
+                let pointer = self.preheaders[0].known_pointer(target, Offset::ZERO);
+                if let Some(pointer) = pointer.cloned() {
+                    let address = pointer.at(b, self.dtype(target).size(), (first, 0));
+                    fetch(b, self.entry, target, &address, self.order()[0]);
+                }
+            }
+        });
+    }
+
+    /// The arrays that the stage of a short row reads or writes along it.
+    fn volumes(&self) -> Vec<Target> {
+        let mut found = Vec::new();
+        accesses(&self.stages[0].stage.statements, &mut |access| {
+            let is_volume =
+                self.entry.arrays.contains_key(&access.target) && !self.is_exact(access.target);
+            if is_volume && !found.contains(&access.target) {
+                found.push(access.target);
+            }
+        });
+        found
     }
 
     fn order(&self) -> [Axis; 2] {

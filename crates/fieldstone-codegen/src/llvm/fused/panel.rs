@@ -22,6 +22,7 @@ impl Fused<'_> {
             end,
             roomy,
             streaming: self.streaming_of_panels(b, panel),
+            fetches: self.entry.fetches_rows.clone(),
         };
         self.repeat(b, &rounds);
     }

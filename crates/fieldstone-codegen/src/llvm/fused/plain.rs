@@ -42,6 +42,7 @@ impl Fused<'_> {
             end: end_of_vectors,
             roomy: String::from("true"),
             streaming: None,
+            fetches: String::from("false"),
             first,
             whole_first,
             whole_end,

@@ -1,13 +1,29 @@
 //! Rows along `K` of one stage. They are short: what is the same for all rows of a tile, masks included, does not depend on the
 //! row, and a vector that is not whole is stored with a mask and else like any other.
 
-use fieldstone_stencil::{Axis, Interval};
+use fieldstone_stencil::Axis;
 
 use super::room::OfTile;
 use super::round::{Care, Masks};
-use super::{BEYOND, Fused, Rounds, regions};
+use super::{BEYOND, Fused, Rounds, Rows, regions};
+use crate::llvm::ahead::levels;
 use crate::llvm::builder::Builder;
 use crate::llvm::memory::lane_mask;
+use crate::llvm::preheader::visit;
+use crate::llvm::types::Lanes;
+
+/// Operations, accesses and numbers of a light round, at most.
+const LIGHT: usize = 32;
+
+const YES: &str = "true";
+const NO: &str = "false";
+
+/// Where a condition holds and another one as well, or does not.
+fn either(b: &mut Builder, (condition, other): (&str, &str)) -> Vec<(String, &'static str)> {
+    let not = b.not(other);
+    let both = |b: &mut Builder, other: &str| b.value(format_args!("and i1 {condition}, {other}"));
+    vec![(both(b, other), YES), (both(b, &not), NO)]
+}
 
 impl Fused<'_> {
     /// Whether this loop has such rows.
@@ -23,44 +39,43 @@ impl Fused<'_> {
         computed.active.is_none() && regions(computed.stage).next().is_none()
     }
 
-    /// Whether its rows are not longer than a vector, whatever the domain.
-    pub(super) fn is_one_vector(&self) -> bool {
-        let Interval { start, end } = self.stages[0].stage.interval;
-        let points = i64::from(end.offset - start.offset);
-        self.is_short() && start.level == end.level && points <= self.width()
+    /// Lanes of the one vector that rows are, whatever the domain: no more than there are levels, since stores with a mask that lie
+    /// across two lines take long, though what they store does not.
+    pub(super) fn one_vector(&self) -> Option<Lanes> {
+        if !self.is_short() {
+            return None;
+        }
+        let points = levels(self.stages[0].stage.interval)?.max(1);
+        let width = points.next_power_of_two();
+        (width <= self.lanes.width).then_some(Lanes { width })
     }
 
     /// Rows of one vector.
     pub(super) fn emit_one_vector(&self, b: &mut Builder) {
         let (start, end) = &self.stages[0].range;
+        if self.is_only {
+            self.fetch_vector(b, start);
+        }
+        if self.lanes.width == 1 {
+            let any = b.value(format_args!("icmp slt i64 {start}, {end}"));
+            return b.when(&any, |b| {
+                self.stage(b, (0, start), Masks::Stored(None), None, &[], &[]);
+            });
+        }
         let mask = lane_mask(b, self.lanes, start, start, end);
         self.stage(b, (0, start), Masks::All(mask), None, &[], &[]);
     }
 
     /// Rows of any length.
     pub(super) fn emit_short(&self, b: &mut Builder, tile: OfTile) {
-        let OfTile {
-            streamed,
-            first,
-            end,
-            streaming,
-            inside,
-            ..
-        } = tile;
+        let (inside, streamed) = (tile.inside.clone(), self.streamed());
+        let mut rounds = self.short_rounds(b, tile);
         let inside = b.choose(&inside, &["i1"], vec![String::from("true")], |b| {
-            vec![self.is_roomy(b, &first, &end)]
+            vec![self.is_roomy(b, &rounds.first, &rounds.end)]
         });
+        let (first, end) = (&rounds.first, &rounds.end);
         let any = b.value(format_args!("icmp slt i64 {first}, {end}"));
-        let roomy = b.value(format_args!("and i1 {}, {any}", inside[0]));
-        let (whole_first, whole_end) = self.whole_vectors(b, &first);
-        let rounds = Rounds {
-            whole_first,
-            whole_end,
-            first,
-            end,
-            roomy,
-            streaming: (!streamed.is_empty()).then_some(streaming),
-        };
+        rounds.roomy = b.value(format_args!("and i1 {}, {any}", inside[0]));
         self.fetch_ends(b, &rounds, &streamed);
         let name = b.begin_when(&rounds.roomy);
         self.repeat_short(b, &rounds);
@@ -71,6 +86,72 @@ impl Fused<'_> {
         };
         self.repeat_with(b, &apart, &[Care::Ends { reads: true }]);
         b.end_when(&name);
+    }
+
+    /// The rounds of all rows of a tile that have memory around them.
+    fn short_rounds(&self, b: &mut Builder, tile: OfTile) -> Rounds {
+        let (whole_first, whole_end) = self.whole_vectors(b, &tile.first);
+        Rounds {
+            whole_first,
+            whole_end,
+            first: tile.first,
+            end: tile.end,
+            roomy: YES.to_owned(),
+            streaming: (!tile.streamed.is_empty()).then_some(tile.streaming),
+            fetches: self.entry.fetches_rows.clone(),
+        }
+    }
+
+    /// The ways to compute the rows of a tile, of which none asks what is the same for all rows, each with the condition under which
+    /// it is the one; without rounds where rows may have no memory around them. None if a round is so much work that asking does not
+    /// matter.
+    pub(super) fn ways(
+        &self,
+        b: &mut Builder,
+        rows: &Rows,
+    ) -> Option<Vec<(String, Option<Rounds>)>> {
+        if !self.is_short() || self.one_vector().is_some() || !self.is_light() {
+            return None;
+        }
+        let tile = self.of_tile(b, rows);
+        let inside = tile.inside.clone();
+        let rounds = self.short_rounds(b, tile);
+        let any = b.value(format_args!(
+            "icmp slt i64 {}, {}",
+            rounds.first, rounds.end
+        ));
+        let known = b.value(format_args!("and i1 {inside}, {any}"));
+        let mut ways = vec![(b.not(&known), None)];
+        for (fetching, fetches) in either(b, (&known, &rounds.fetches)) {
+            let streaming = match &rounds.streaming {
+                Some(streaming) => either(b, (&fetching, streaming)),
+                None => vec![(fetching, NO)],
+            };
+            ways.extend(streaming.into_iter().map(|(condition, streaming)| {
+                let rounds = Rounds {
+                    streaming: rounds.streaming.as_ref().map(|_| streaming.to_owned()),
+                    fetches: fetches.to_owned(),
+                    ..rounds.clone()
+                };
+                (condition, Some(rounds))
+            }));
+        }
+        Some(ways)
+    }
+
+    /// Whether a round is so little work that to ask in each what is the same for all adds to it.
+    fn is_light(&self) -> bool {
+        let mut operations = 0;
+        for statement in &self.stages[0].stage.statements {
+            visit(statement, &mut |_| operations += 1, &mut |_, _, _| {});
+        }
+        operations <= LIGHT
+    }
+
+    /// A row of which all is known.
+    pub(super) fn emit_known(&self, b: &mut Builder, rounds: &Rounds) {
+        self.fetch_ends(b, rounds, &self.streamed());
+        self.repeat_short(b, rounds);
     }
 
     /// The first of the vectors of a row that begins at `first` that are whole, and one past the last.

@@ -128,7 +128,7 @@ impl Fused<'_> {
         });
         // Narrower vectors rarely lie across two lines, and shuffles of theirs cost more than loads.
         let cheap = self.panel.is_some() || self.context.target.vector_bytes() == 64;
-        let exact = self.is_one_vector() || self.is_exact(target);
+        let exact = self.one_vector().is_some() || self.is_exact(target);
         pointer.spacing == Spacing::Contiguous && near && cheap && !exact
     }
 
