@@ -55,7 +55,7 @@ class Best:
 
 @dataclass(frozen=True)
 class Interpolated:
-    """The polynomial through values of a function at Chebyshev's points, less that at zero and divided by ``x``."""
+    """The polynomial through values of a function at Chebyshev's points."""
 
     name: str
     file: str
@@ -71,7 +71,7 @@ class Interpolated:
         low, high = map(mp.mpf, self.interval)
         angles = [mp.pi * (2 * n + 1) / (2 * self.count) for n in range(self.count)]
         points = [(low + high) / 2 + (high - low) / 2 * mp.cos(angle) for angle in angles]
-        values = matrix([(self.function(x) - self.function(mp.mpf(0))) / x for x in points])
+        values = matrix([self.function(x) for x in points])
         powers = matrix([[x**n for n in range(self.count)] for x in points])
         return [float(value) for value in lu_solve(powers, values)], "interpolated"
 
@@ -92,13 +92,17 @@ def scaled_complement(a: str) -> str:
 
 
 def far_complement(x: object) -> object:
-    """``(1 + 2 a) exp(a^2) erfc(a)``, where ``x`` is ``(a - 4) / (a + 4)``."""
+    """Return how ``(1 + 2 a) exp(a^2) erfc(a)`` grows from where ``FAR_AT`` is, where ``x`` is ``a / (a + 4) - 1/2``."""
     from mpmath import erfc, exp
 
-    a = 4 * (1 + x) / (1 - x)
-    return (1 + 2 * a) * exp(a * a) * erfc(a)
+    def value(far: object) -> object:
+        a = 4 * far / (1 - far)
+        return (1 + 2 * a) * exp(a * a) * erfc(a)
+
+    return (value(x + 0.5) - value(x * 0 + FAR_AT)) / (x + 0.5 - FAR_AT)
 
 
+FAR_AT = 0.133026123046875
 LOG_2_HALVES = "[-log(2) / 2 - 1b-12, log(2) / 2 + 1b-12]"
 LOG_2_HALF = "[1b-30, log(2) / 2 + 1b-12]"
 LOGARITHM = "[1b-20, (sqrt(2) - 1) / (sqrt(2) + 1) * 1.0001]"
@@ -107,7 +111,7 @@ EIGHTH_TURN = "[1b-30, pi / 4 * 1.0001]"
 POLYNOMIALS = (
     Best("exp", "exponential", "exp(x)", range(2, 12), DOUBLE, LOG_2_HALVES, "1 + x", "absolute"),
     Best("exp", "exponential", "exp(x)", range(2, 7), SINGLE, LOG_2_HALVES, "1 + x", "absolute"),
-    Best("tanh", "exponential", exponential_less(2), range(11), DOUBLE, LOG_2_HALVES),
+    Best("gamma", "exponential", exponential_less(2), range(11), DOUBLE, LOG_2_HALVES),
     Best("log", "logarithm", "2 * atanh(x)", odd(3, 7), DOUBLE, LOGARITHM, "2 * x"),
     Best("log", "logarithm", "2 * atanh(x)", odd(3, 3), SINGLE, LOGARITHM, "2 * x"),
     Best("pow", "logarithm", "atanh(x)", odd(5, 8), DOUBLE, LOGARITHM, "x + x^3 / 3"),
@@ -117,8 +121,8 @@ POLYNOMIALS = (
     Best("sin", "trigonometric", "sin(x)", odd(3, 4), SINGLE, EIGHTH_TURN, "x"),
     Best("cos", "trigonometric", "cos(x)", odd(4, 7), DOUBLE, EIGHTH_TURN, "1 - x^2 / 2"),
     Best("cos", "trigonometric", "cos(x)", odd(4, 4), SINGLE, EIGHTH_TURN, "1 - x^2 / 2"),
-    Best("tan", "trigonometric", "tan(x)", odd(3, 15), DOUBLE, "[1b-20, pi / 4 + 1b-20]", "x"),
-    Best("tan", "trigonometric", "tan(x)", odd(3, 7), SINGLE, "[1b-20, pi / 4 + 1b-20]", "x"),
+    Best("tan", "trigonometric", "x / tan(x)", odd(2, 9), DOUBLE, "[1b-20, pi / 4 * 1.0001]", "1", "absolute"),
+    Best("tan", "trigonometric", "x / tan(x)", odd(2, 4), SINGLE, "[1b-20, pi / 4 * 1.0001]", "1", "absolute"),
     Best("asin", "inverse", "asin(x)", odd(3, 13), DOUBLE, "[1b-30, 0.5001]", "x"),
     Best("asin", "inverse", "asin(x)", odd(3, 5), SINGLE, "[1b-20, 0.5]", "x"),
     Best("atan", "inverse", "atan(x)", odd(3, 12), DOUBLE, "[1b-30, tan(pi / 8) * 1.0001]", "x"),
@@ -128,8 +132,9 @@ POLYNOMIALS = (
     Best("sinh", "hyperbolic", "sinh(x)", odd(3, 5), DOUBLE, LOG_2_HALF, "x"),
     Best("sinh", "hyperbolic", "sinh(x)", odd(3, 3), SINGLE, LOG_2_HALF, "x"),
     Best("tanh", "hyperbolic", "tanh(x)", odd(3, 8), SINGLE, "[1b-20, 1.001]", "x"),
-    Best("atanh", "inverse_hyperbolic", "2 * atanh(x / 2)", odd(3, 8), DOUBLE, "[1b-20, 0.4012]", "x"),
-    Best("atanh", "inverse_hyperbolic", "2 * atanh(x / 2)", odd(3, 3), SINGLE, "[1b-20, 0.4012]", "x"),
+    Best("tanh", "hyperbolic", "tanh(x)", odd(3, 6), DOUBLE, "[1b-20, 0.1802]", "x"),
+    Best("atanh", "inverse_hyperbolic", "atanh(x)", odd(3, 7), DOUBLE, "[1b-20, 0.2006]", "x"),
+    Best("atanh", "inverse_hyperbolic", "atanh(x)", odd(3, 3), SINGLE, "[1b-20, 0.2006]", "x"),
     Best("erf", "error_function", "(erf(x) - x) / x", odd(0, 13), DOUBLE, "[1b-20, 1.001]", kind="absolute"),
     Best("erf", "error_function", "erf(x)", odd(1, 7), SINGLE, "[1b-20, 1.001]", "x"),
     # Where erf is nearly one, hardly any digits of the logarithm count: it will do beyond these intervals as well.
@@ -143,7 +148,7 @@ POLYNOMIALS = (
         DOUBLE,
         "[-1 + 1b-30, (10.2 - 3) / (10.2 + 3)]",
     ),
-    Interpolated("erfc", "error_function", far_complement, 23, ("-352/448", "24/32")),
+    Interpolated("erfc", "error_function", far_complement, 22, ("-176/448", "233/626")),
 )
 
 

@@ -1,6 +1,6 @@
 //! `erf`: a polynomial near zero, elsewhere one less the exponential of another. `erfc`: `exp(-x^2)` times a polynomial.
 
-use super::exponential::{self, exp_less_one};
+use super::exponential::{self, exp_parts_of_pair};
 use super::number::{Double, Real, Single};
 use super::polynomial::{Pair, exact_polynomial, leading_polynomial, polynomial};
 use super::power::exp2_single;
@@ -89,34 +89,39 @@ const SINGLE: Constants = Constants {
     exponential: &exponential::SINGLE,
 };
 
-/// `(1 + 2 x) exp(x^2) erfc(x)` at `x = 4`: its first digits and the others.
-const FAR_AT_4: (f64, f64) = (1.2329951186255526, -4.625318921008717e-17);
+/// Less one half, this is what [`FAR`] is a polynomial of.
+#[inline(always)]
+fn far<R: Real>(x: R) -> R {
+    x / (x + R::of(4.0))
+}
 
-/// The same less what it is there, as polynomial of `(x - 4) / (x + 4)`, divided by that; for `x` from 0.48, off by 2^-57.
-const FAR: [f64; 23] = [
-    -0.1396211168405625,
-    0.01537965210262004,
-    0.06809705425469159,
-    -0.10103906603632463,
-    0.09373283499839336,
-    -0.06633036581166984,
-    0.03716751553671043,
-    -0.01619773406544815,
-    0.005031969985023103,
-    -0.0007577732259531583,
-    -0.0001992567295343579,
-    0.00015062135639420967,
-    -2.4399125027420272e-05,
-    -1.1220990192273324e-05,
-    5.709664644130395e-06,
-    2.916524804365371e-07,
-    -8.25651728932453e-07,
-    7.740207796842736e-08,
-    1.1074076967180079e-07,
-    -1.9927471226883808e-08,
-    -1.4855338630175188e-08,
-    2.470853452635047e-09,
-    1.5745496764793896e-09,
+/// A number that [`far`] gives, and `(1 + 2 x) exp(x^2) erfc(x)` there.
+const FAR_AT: (f64, f64) = (0.133026123046875, 1.251218847549067);
+
+/// The same less what it is there, divided by the distance from there; for `x` from 0.48, off by 2^-56.
+const FAR: [f64; 22] = [
+    -0.04965947188072564,
+    -0.625610639390893,
+    1.8724200575430616,
+    -3.617815073183236,
+    5.453221992851428,
+    -6.686501211690584,
+    6.652674626149212,
+    -5.1644892356393335,
+    2.7736833145878057,
+    -0.5376804688671675,
+    -0.6493090694387441,
+    0.6573527932119296,
+    -0.11010190080683771,
+    -0.24463422039311647,
+    0.16553322575222829,
+    0.05865857610823267,
+    -0.10673957816477059,
+    -0.0029158259801340737,
+    0.057745729132775904,
+    -0.00638624943188867,
+    -0.02282668325671825,
+    0.0023049940967218414,
 ];
 
 /// Up to here `erfc` is one less `erf`.
@@ -131,28 +136,26 @@ const FURTHEST: f64 = 28.0;
 /// `erfc(x)` from one half on is `2^n` times a value.
 #[inline(always)]
 fn complement<R: Real>(x: R) -> (exponential::Multiple<R>, R) {
-    let (one, middle) = (R::of(1.0), R::of(4.0));
-    let (multiple, exp) = exp_less_one(Pair::product(x, -x));
-    // (x - 4) / (x + 4) and 1 / (1 + 2 x), by one division.
-    let divisor = Pair::sum(x + x, one);
-    let (above, below) = (Pair::sum(-middle, x), Pair::sum(middle, x));
-    let reciprocal = one / (below.high * divisor.high);
-    let (of_below, of_divisor) = (reciprocal * divisor.high, reciprocal * below.high);
-    let ratio = above.high * of_below;
-    let rest = (-ratio).mul_add(below.high, above.high);
-    let rest = rest + (-ratio).mul_add(below.low, above.low);
-    let ratio = rest.mul_add(of_below, ratio);
-
-    let rest = ratio * polynomial(ratio, &FAR);
-    let factor = Pair::sum(R::of(FAR_AT_4.0), rest).and(R::of(FAR_AT_4.1));
-    let quotient = factor.high * of_divisor;
-    let rest = (-quotient).mul_add(divisor.high, factor.high);
-    let rest = rest + (-quotient).mul_add(divisor.low, factor.low);
-    let low = rest * of_divisor;
-    let low = quotient.mul_add(exp.low, low.mul_add(exp.high, low));
-    let more = Pair::product(quotient, exp.high);
-    let sum = Pair::sum(quotient, more.high);
-    (multiple, sum.high + (sum.low + (more.low + low)))
+    let (one, two) = (R::of(1.0), R::of(2.0));
+    let (far, at) = (far(x), R::of(FAR_AT.1));
+    let slope = leading_polynomial(far - R::of(0.5), &FAR);
+    let distance = far - R::of(FAR_AT.0);
+    let high = distance.mul_add(slope, at);
+    let low = distance.mul_add(slope, at - high);
+    let (multiple, exp) = exp_parts_of_pair(Pair::product(x, -x), &exponential::DOUBLE);
+    let product = Pair::product(high, exp.high);
+    let low = low.mul_add(exp.high, product.low);
+    let above = Pair {
+        high: product.high,
+        low: high.mul_add(exp.low, low),
+    };
+    // 1 + 2 x, exactly.
+    let high = two.mul_add(x, one);
+    let below = Pair {
+        high,
+        low: two.mul_add(x, one - high),
+    };
+    (multiple, above.quotient(below))
 }
 
 #[inline(always)]

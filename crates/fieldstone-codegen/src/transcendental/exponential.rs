@@ -113,13 +113,22 @@ pub fn exp_parts<R: Real>(x: R, constants: &Constants) -> (Multiple<R>, Pair<R>)
 /// `exp(x.high + x.low) = 2^n * value`; the value is off by little more than its rounding.
 #[inline(always)]
 pub fn exp_of_pair<R: Real>(x: Pair<R>, constants: &Constants) -> (Multiple<R>, R) {
+    let (multiple, Pair { high, low }) = exp_parts_of_pair(x, constants);
+    (multiple, high + low)
+}
+
+/// `exp(x.high + x.low) = 2^n * (high + low)`, of which the second part may be a tenth of the first.
+#[inline(always)]
+pub fn exp_parts_of_pair<R: Real>(x: Pair<R>, constants: &Constants) -> (Multiple<R>, Pair<R>) {
     let (multiple, rest) = reduce(x.high, constants);
     let low = multiple.n.mul_add(R::of(-constants.log_2.1), x.low);
     let rest = Pair::sum(rest, low);
     let one_plus = Pair::sum(R::of(1.0), rest.high);
     let beyond = beyond_linear(rest.high, constants);
-    let low = rest.low.mul_add(one_plus.high, beyond);
-    (multiple, one_plus.high + (one_plus.low + low))
+    (
+        multiple,
+        one_plus.and(rest.low.mul_add(one_plus.high, beyond)),
+    )
 }
 
 /// `exp(x.high + x.low) = 2^n * (1 + rest)`.
@@ -146,6 +155,17 @@ pub fn reduce<R: Real>(x: R, constants: &Constants) -> (Multiple<R>, R) {
     let shifted = x.mul_add(R::of(std::f64::consts::LOG2_E), R::of(constants.rounding));
     let n = shifted - R::of(constants.rounding);
     let rest = n.mul_add(R::of(-constants.log_2.0), x);
+    (Multiple { n, shifted }, rest)
+}
+
+/// A multiple of `log(2) / 2` and what is left of a positive number: from -0.1665 to 0.1801.
+#[inline(always)]
+pub fn reduce_by_halves<R: Real>(x: R, constants: &Constants) -> (Multiple<R>, Pair<R>) {
+    let rounding = R::of(constants.rounding);
+    let shifted = (x - R::of(0.0068)).mul_add(R::of(2.0 * std::f64::consts::LOG2_E), rounding);
+    let n = shifted - rounding;
+    let rest = n.mul_add(R::of(-0.5 * constants.log_2.0), x);
+    let rest = Pair::sum_with_product(rest, n, R::of(-0.5 * constants.log_2.1));
     (Multiple { n, shifted }, rest)
 }
 

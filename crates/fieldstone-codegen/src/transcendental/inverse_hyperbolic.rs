@@ -7,36 +7,31 @@ use super::polynomial::{Pair, polynomial};
 
 /// What depends on the type.
 struct Constants {
-    /// `(2 atanh(t / 2) - t) / t^3` as polynomial of `t^2` for `|t| <= 0.4012`.
+    /// `(atanh(s) - s) / s^3` as polynomial of `s^2` for `|s| <= 0.2006`.
     polynomial: &'static [f64],
     logarithm: &'static logarithm::Constants,
     /// Further away, squares may overflow, and nobody sees that the root is that of `x^2` and one.
     large: f64,
 }
 
-/// For 64 bits; the polynomial is off by 2^-62.5 of the whole.
+/// For 64 bits; the polynomial is off by 2^-55.8 of the whole.
 const DOUBLE: Constants = Constants {
     polynomial: &[
-        0.08333333333333325,
-        0.012500000000017848,
-        0.0022321428559115668,
-        0.00043402781871824914,
-        8.877765826578278e-05,
-        1.8788041023880114e-05,
-        4.019987222018071e-06,
-        1.0566248254455585e-06,
+        0.33333333333336473,
+        0.1999999999801592,
+        0.14285714709382247,
+        0.11111068286032634,
+        0.09093217752429132,
+        0.07624296229447841,
+        0.07690323838928113,
     ],
     logarithm: &logarithm::DOUBLE,
     large: 1e150,
 };
 
-/// For 32 bits; the polynomial is off by 2^-28.3 of the whole.
+/// For 32 bits; the polynomial is off by 2^-28.4 of the whole.
 const SINGLE: Constants = Constants {
-    polynomial: &[
-        0.08333368599414825,
-        0.012486742809414864,
-        0.002372434362769127,
-    ],
+    polynomial: &[0.333334743976593, 0.19978788495063782, 0.15183579921722412],
     logarithm: &logarithm::SINGLE,
     large: 1e18,
 };
@@ -47,15 +42,15 @@ of_both_types! {
     atanh atanh_double atanh_single;
 }
 
-/// `n log(2) + 2 atanh(s)`, of a quotient for `2 s`.
+/// So many times `n log(2) / 2 + atanh(s)`, of as many times `s`.
 #[inline(always)]
-fn sum<R: Real>(n: R, above: Pair<R>, below: Pair<R>, constants: &Constants) -> R {
-    let twice = above.nearly_over(below);
-    let square = twice.high * twice.high;
-    let beyond = twice.high * square * polynomial(square, constants.polynomial);
+fn sum<R: Real>(times: f64, n: R, s: Pair<R>, constants: &Constants) -> R {
+    let square = s.high * s.high * R::of(1.0 / (times * times));
+    let beyond = s.high * square * polynomial(square, constants.polynomial);
     let log_2 = constants.logarithm.log_2;
-    let sum = Pair::sum(n * R::of(log_2.0), twice.high);
-    sum.high + (sum.low + (n.mul_add(R::of(log_2.1), twice.low) + beyond))
+    let log_2 = (0.5 * times * log_2.0, 0.5 * times * log_2.1);
+    let sum = Pair::sum(n * R::of(log_2.0), s.high);
+    sum.high + (sum.low + (n.mul_add(R::of(log_2.1), s.low) + beyond))
 }
 
 /// The logarithm of `w`, a sum of `x` and a root; where it is below the root of two, the logarithm of the number whose `s` is
@@ -76,20 +71,22 @@ fn log_of<R: Real>(
     };
     let far_below = Pair::sum(R::of(2.0), parts.fraction).and(low);
     let above = Pair::select(is_near, above, far_above);
-    let twice = Pair {
-        high: above.high + above.high,
-        low: above.low + above.low,
-    };
     let below = Pair::select(is_near, below, far_below);
-    let value = sum(parts.exponent, twice, below, constants);
+    let value = sum(
+        2.0,
+        parts.exponent,
+        above.twice().nearly_over(below),
+        constants,
+    );
 
     let is_large = !x.at_most(R::of(constants.large));
     let [value] = R::rarely(is_large, [value], || {
         // That of 2 x.
         let parts = parts_of_normal(x, constants.logarithm);
-        let twice = Pair::number(parts.fraction + parts.fraction);
+        let above = Pair::number(parts.fraction + parts.fraction);
         let below = Pair::sum(R::of(2.0), parts.fraction);
-        let large = sum(parts.exponent + R::of(1.0), twice, below, constants);
+        let n = parts.exponent + R::of(1.0);
+        let large = sum(2.0, n, above.nearly_over(below), constants);
         let large = R::select(x.below(R::of(f64::INFINITY)), large, x);
         [R::select(is_large, large, value)]
     });
@@ -122,34 +119,37 @@ fn acosh<R: Real>(x: R, constants: &Constants) -> R {
     R::select(x.below(one), R::of(f64::NAN), value)
 }
 
-/// Half an octave, which bits as integers have at 1.5, less the distance from there to the root of two.
-const ROUND: f64 = 1.5 - std::f64::consts::SQRT_2;
-
+/// `log((1 + x) / (1 - x)) / 2`, where the quotient is `2^n` times `(1 + s) / (1 - s)`.
 #[inline(always)]
 fn atanh<R: Real>(x: R, constants: &Constants) -> R {
-    let magnitude = x.abs();
-    let one = R::of(1.0);
-    let (more, less) = (Pair::sum(one, magnitude), Pair::sum(one, -magnitude));
-    // Roughly 2^n: bits as integers are nearly logarithms.
-    let of_one = (R::BIAS as f64 - ROUND) * (1u64 << R::FRACTION) as f64;
-    let w = more.high.bits() - less.high.bits() + R::Bits::of(of_one as u64);
-    let n = parts_of_normal(w.real(), constants.logarithm).exponent;
-    let is_near = n.equals(R::of(0.0));
-    let power = R::power_of_two(n);
-    let (high, low) = (less.high * power, less.low * power);
-    // Exact, as they are about the same.
+    let (half, one, magnitude) = (R::of(0.5), R::of(1.0), x.abs());
+    let (more, less) = (one + magnitude, one - magnitude);
+    // Bits as integers are nearly logarithms: this is n and a half, with the exponent's bias.
+    let octave = 1u64 << R::FRACTION;
+    let number = R::Bits::of(R::BIAS * octave + octave / 2);
+    let number = more.bits() - less.bits() + number;
+    let integers = octave as f64;
+    let n = (number.down(R::FRACTION) | R::of(integers).bits()).real();
+    let n = n - R::of(integers + R::BIAS as f64);
+    let power = number & R::Bits::of(!(octave - 1));
+    let power = (R::Bits::of(2 * R::BIAS * octave) - power).real();
+
+    // s = (x - 1 + 2^-n (x + 1)) / (1 - x + 2^-n (x + 1)), of x as such or of its distance from one, of which either has all
+    // digits; s is x itself where n is zero.
+    let is_far = half.below(magnitude);
+    let twice = power + power;
+    let (plus, minus) = (power + one, power - one);
+    let distance = R::select(is_far, -less, magnitude);
+    let product = Pair::product(distance, plus);
     let above = Pair {
-        high: more.high - high,
-        low: more.low - low,
+        // Exact, as they are about the same.
+        high: product.high + R::select(is_far, twice, minus),
+        low: product.low,
     };
-    let below = Pair::sum_of_any(more.high, high).and(more.low + low);
-    let above = Pair::select(is_near, Pair::number(magnitude), above);
-    let below = Pair::select(is_near, Pair::number(one), below);
-    let twice = Pair {
-        high: above.high + above.high,
-        low: above.low + above.low,
-    };
-    let value = R::of(0.5) * sum(n, twice, below, constants);
+    let rest = R::select(is_far, twice, plus);
+    let high = distance.mul_add(minus, rest);
+    let low = distance.mul_add(minus, rest - high);
+    let value = sum(1.0, n, above.over(Pair { high, low }), constants);
     let is_usual = magnitude.below(one);
     let [value] = R::rarely(!is_usual, [value], || {
         let is_one = magnitude.equals(one);

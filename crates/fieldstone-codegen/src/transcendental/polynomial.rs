@@ -115,6 +115,15 @@ impl<R: Real> Pair<R> {
         }
     }
 
+    /// `2 self`.
+    #[inline(always)]
+    pub fn twice(self) -> Pair<R> {
+        Pair {
+            high: self.high + self.high,
+            low: self.low + self.low,
+        }
+    }
+
     /// `a + b` exactly, where `a` is not the smaller one or is zero.
     #[inline(always)]
     pub fn sum(a: R, b: R) -> Pair<R> {
@@ -122,6 +131,16 @@ impl<R: Real> Pair<R> {
         Pair {
             high,
             low: (a - high) + b,
+        }
+    }
+
+    /// `a + b * c` but for hardly anything, where `a` is not the smaller one or is zero.
+    #[inline(always)]
+    pub fn sum_with_product(a: R, b: R, c: R) -> Pair<R> {
+        let high = b.mul_add(c, a);
+        Pair {
+            high,
+            low: b.mul_add(c, a - high),
         }
     }
 
@@ -194,6 +213,15 @@ impl<R: Real> Pair<R> {
             high,
             low: rest * reciprocal,
         }
+    }
+
+    /// `self / b` as one number, off by little more than its rounding.
+    #[inline(always)]
+    pub fn quotient(self, b: Pair<R>) -> R {
+        let reciprocal = R::of(1.0) / b.high;
+        let high = self.high * reciprocal;
+        let rest = (-high).mul_add(b.high, self.high) + (-high).mul_add(b.low, self.low);
+        rest.mul_add(reciprocal, high)
     }
 
     /// `self / b` of a positive number, to a few more digits than one number has.

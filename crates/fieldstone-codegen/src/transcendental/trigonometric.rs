@@ -1,12 +1,12 @@
 //! `sin`, `cos`, `tan`: the angle less a multiple of half pi, of which sine and cosine are polynomials.
 
 use super::number::{Bits, Double, Real, Single};
-use super::polynomial::{Pair, leading_polynomial, polynomial};
+use super::polynomial::{Pair, polynomial};
 use super::reduction::{self, Quadrant, is_far, near_quadrant, quadrant};
 
 /// What depends on the type; the polynomials are for `|x| <= pi / 4`.
 struct Constants {
-    /// `(tan(x) - x) / x^3` as polynomial of `x^2`.
+    /// `(x / tan(x) - 1) / x^2` as polynomial of `x^2`.
     tan: &'static [f64],
     /// `(sin(x) - x) / x^3` as polynomial of `x^2`.
     sin: &'static [f64],
@@ -16,24 +16,18 @@ struct Constants {
     sign: u32,
 }
 
-/// For 64 bits; the polynomials are off by 2^-62 of the sine, 2^-68 of the cosine and 2^-60 of the tangent.
+/// For 64 bits; the polynomials are off by 2^-62 of the sine, 2^-68 of the cosine and 2^-57 of the tangent.
 const DOUBLE: Constants = Constants {
     tan: &[
-        0.33333333333333376,
-        0.13333333333326097,
-        0.05396825397252422,
-        0.02186948840917468,
-        0.00886323776826438,
-        0.003592102452525342,
-        0.0014560345744183988,
-        0.0005889185976719222,
-        0.00024356073322592716,
-        8.404124338760169e-05,
-        6.635024466038161e-05,
-        -2.453788332857448e-05,
-        4.7725410612808404e-05,
-        -2.3824631698120195e-05,
-        9.699359418215433e-06,
+        -0.3333333333333344,
+        -0.022222222222152112,
+        -0.00211640211795568,
+        -0.00021164019476241328,
+        -2.1377902741508098e-05,
+        -2.1640214380811364e-06,
+        -2.2012624824851454e-07,
+        -2.1045885812203037e-08,
+        -3.095987723072204e-09,
     ],
     sin: &[
         -0.16666666666666666,
@@ -56,16 +50,13 @@ const DOUBLE: Constants = Constants {
     sign: 63,
 };
 
-/// For 32 bits; the polynomials are off by 2^-32 of the sine, 2^-36 of the cosine and 2^-29 of the tangent.
+/// For 32 bits; the polynomials are off by 2^-32 of the sine, 2^-36 of the cosine and 2^-27.5 of the tangent.
 const SINGLE: Constants = Constants {
     tan: &[
-        0.33333349227905273,
-        0.13332676887512207,
-        0.05405867099761963,
-        0.02128765918314457,
-        0.010823366232216358,
-        0.00010368514631409198,
-        0.004369916394352913,
+        -0.3333330750465393,
+        -0.022226231172680855,
+        -0.002097169868648052,
+        -0.0002474134380463511,
     ],
     sin: &[
         -0.1666666716337204,
@@ -85,21 +76,22 @@ const SINGLE: Constants = Constants {
 /// `sin(x)` in 64 bits.
 #[inline(always)]
 pub fn sin<R: Double>(x: R) -> R {
-    let value = sine_of_quadrant(quadrant(x), 0, &DOUBLE);
-    R::select(x.equals(R::of(0.0)), x, value)
+    let angle = quadrant(x.abs());
+    sine_of_quadrant(&angle, 0, &DOUBLE, Some(x))
 }
 
 /// `cos(x)` in 64 bits.
 #[inline(always)]
 pub fn cos<R: Double>(x: R) -> R {
-    sine_of_quadrant(quadrant(x), 1, &DOUBLE)
+    let angle = quadrant(x.abs());
+    sine_of_quadrant(&angle, 1, &DOUBLE, None)
 }
 
 /// `sin(x)` in 32 bits.
 #[inline(always)]
 pub fn sin_single<R: Single>(x: R) -> R {
-    let value = sine_of_quadrant(near_quadrant(x, &reduction::SINGLE), 0, &SINGLE);
-    let value = R::select(x.equals(R::of(0.0)), x, value);
+    let angle = near_quadrant(x.abs(), &reduction::SINGLE);
+    let value = sine_of_quadrant(&angle, 0, &SINGLE, Some(x));
     let is_far = is_far(x, &reduction::SINGLE);
     let [value] = R::rarely(is_far, [value], || {
         [R::select(is_far, sin(x.widen()).narrow(), value)]
@@ -110,7 +102,8 @@ pub fn sin_single<R: Single>(x: R) -> R {
 /// `cos(x)` in 32 bits.
 #[inline(always)]
 pub fn cos_single<R: Single>(x: R) -> R {
-    let value = sine_of_quadrant(near_quadrant(x, &reduction::SINGLE), 1, &SINGLE);
+    let angle = near_quadrant(x.abs(), &reduction::SINGLE);
+    let value = sine_of_quadrant(&angle, 1, &SINGLE, None);
     let is_far = is_far(x, &reduction::SINGLE);
     let [value] = R::rarely(is_far, [value], || {
         [R::select(is_far, cos(x.widen()).narrow(), value)]
@@ -121,15 +114,14 @@ pub fn cos_single<R: Single>(x: R) -> R {
 /// `tan(x)` in 64 bits.
 #[inline(always)]
 pub fn tan<R: Double>(x: R) -> R {
-    let value = tangent_of_quadrant(quadrant(x), &DOUBLE);
-    R::select(x.equals(R::of(0.0)), x, value)
+    tangent_of_quadrant(&quadrant(x.abs()), &DOUBLE, x)
 }
 
 /// `tan(x)` in 32 bits.
 #[inline(always)]
 pub fn tan_single<R: Single>(x: R) -> R {
-    let value = tangent_of_quadrant(near_quadrant(x, &reduction::SINGLE), &SINGLE);
-    let value = R::select(x.equals(R::of(0.0)), x, value);
+    let angle = near_quadrant(x.abs(), &reduction::SINGLE);
+    let value = tangent_of_quadrant(&angle, &SINGLE, x);
     let is_far = is_far(x, &reduction::SINGLE);
     let [value] = R::rarely(is_far, [value], || {
         [R::select(is_far, tan(x.widen()).narrow(), value)]
@@ -137,38 +129,50 @@ pub fn tan_single<R: Single>(x: R) -> R {
     value
 }
 
-/// The tangent of an angle, or less one divided by it.
+/// The tangent of an angle, or less one divided by it; with the sign of `x` beside its own.
 #[inline(always)]
-fn tangent_of_quadrant<R: Real>(
-    Quadrant { number, rest }: Quadrant<R>,
-    constants: &Constants,
-) -> R {
+fn tangent_of_quadrant<R: Real>(angle: &Quadrant<R>, constants: &Constants, x: R) -> R {
+    let (rest, one) = (angle.rest, R::of(1.0));
     let square = Pair::product(rest.high, rest.high);
-    let factor = leading_polynomial(square.high, constants.tan);
-    let beyond = square.high.mul_add(factor, square.low * factor);
-    let high = rest.high.mul_add(beyond, rest.high);
-    let low = rest.high.mul_add(beyond, rest.high - high);
-    let tangent = Pair { high, low };
-    let slope = tangent.high.mul_add(tangent.high, R::of(1.0));
-    let tangent = tangent.and(rest.low * slope);
-    let one = R::of(1.0);
-    let high = -one / tangent.high;
-    let low = high.mul_add(tangent.high, one) + high * tangent.low;
-    let reciprocal = low.mul_add(high, high);
-    R::select(is_odd(number), reciprocal, tangent.high + tangent.low)
+    let square_low = (rest.high + rest.high).mul_add(rest.low, square.low);
+    // The tangent is the rest divided by 1 + square * factor.
+    let factor = polynomial(square.high, constants.tan);
+    let high = square.high.mul_add(factor, one);
+    let low = square.high.mul_add(factor, one - high);
+    let divisor = Pair {
+        high,
+        low: square_low.mul_add(factor, low),
+    };
+    let is_odd = is_odd(angle.number);
+    let above = Pair::select(is_odd, divisor, rest);
+    let below = Pair::select(is_odd, rest, divisor);
+    let value = above.quotient(below);
+    let sign = (angle.number.up(constants.sign) ^ x.bits()) & sign_bit(constants);
+    (value.bits() ^ sign).real()
 }
 
-/// The sine of an angle and some more right angles.
+/// The sine of an angle and some more right angles; with the sign of a number beside its own.
 #[inline(always)]
-fn sine_of_quadrant<R: Real>(angle: Quadrant<R>, more: u64, constants: &Constants) -> R {
+fn sine_of_quadrant<R: Real>(
+    angle: &Quadrant<R>,
+    more: u64,
+    constants: &Constants,
+    sign: Option<R>,
+) -> R {
     let number = angle.number + R::Bits::of(more);
     let sine = sine_by(angle.rest, constants.sin);
     let cosine = cosine_by(angle.rest, constants.cos);
     let value = Pair::select(is_odd(number), cosine, sine);
     let value = value.high + value.low;
     // The second bit from below becomes the sign.
-    let sign = (number & R::Bits::of(2)).up(constants.sign - 1);
-    (value.bits() ^ sign).real()
+    let own = number.up(constants.sign - 1);
+    let sign = sign.map_or(own, |sign| own ^ sign.bits());
+    (value.bits() ^ (sign & sign_bit(constants))).real()
+}
+
+#[inline(always)]
+fn sign_bit<R: Bits>(constants: &Constants) -> R {
+    R::of(1 << constants.sign)
 }
 
 #[inline(always)]
@@ -196,7 +200,7 @@ pub fn cosine_of<R: Real>(x: Pair<R>) -> Pair<R> {
 #[inline(always)]
 fn sine_by<R: Real>(x: Pair<R>, coefficients: &[f64]) -> Pair<R> {
     let square = x.high * x.high;
-    let slope = square.mul_add(R::of(-0.5), R::of(1.0));
+    let slope = R::of(1.0) - square * R::of(0.5);
     let beyond = x.high * square * polynomial(square, coefficients);
     Pair {
         high: x.high,
