@@ -63,3 +63,22 @@ def test_rows_that_begin_anywhere(columns: int, first: int, gap: int, dtype: typ
     stencil(inp, out, other, origin=(0, 0, 0), domain=domain)
     for memory, wanted in zip(memories[1:], untouched, strict=True):
         np.testing.assert_array_equal(memory, wanted)
+
+
+def other_levels(inp: Field[float], out: Field[float], above: Field[float]):
+    with computation(FORWARD), interval(0, -1):
+        out = inp * 2.0
+        above[0, 0, 1] = inp
+
+
+def test_rows_of_other_levels_are_stored_as_well() -> None:
+    domain = (37, 3, 5)
+    inp = np.random.default_rng(5).integers(0, 100, domain).astype(float)
+    arrays = [np.asfortranarray(np.full(domain, -1.0)) for _ in range(2)]
+    stencil = gtscript.stencil("cpu_ifirst", other_levels, schedule="stores=streamed")
+    stencil(np.asfortranarray(inp), *arrays, origin=(0, 0, 0), domain=domain)
+    out, above = (np.full(domain, -1.0) for _ in range(2))
+    out[..., :-1] = inp[..., :-1] * 2.0
+    above[..., 1:] = inp[..., :-1]
+    np.testing.assert_array_equal(arrays[0], out)
+    np.testing.assert_array_equal(arrays[1], above)

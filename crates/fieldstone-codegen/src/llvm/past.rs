@@ -67,9 +67,11 @@ pub(super) fn shifted(
     for statement in &stage.statements {
         for target in Accesses::of(statement).written() {
             let known = rows.iter().any(|row| row.target == target);
+            if known || !entry.streamed.contains(&target) {
+                continue;
+            }
             let pointer = preheader.pointer(target, Offset::ZERO);
-            if known || !entry.streamed.contains(&target) || pointer.spacing != Spacing::Contiguous
-            {
+            if pointer.spacing != Spacing::Contiguous {
                 continue;
             }
             let dtype = place::dtype(context, target);
