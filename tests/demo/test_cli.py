@@ -25,7 +25,7 @@ from tests.demo import reference
         (["demo", "--steps", "0"], "argument --steps: expected a whole number from 1, got '0'"),
         (["demo", "--steps", "many"], "argument --steps: expected a whole number from 1, got 'many'"),
         (["demo", "--threads", "-1"], "argument --threads: expected a whole number from 1"),
-        (["demo", "--threads", "100000"], "threads is '100000', but .* must be an integer from 1 to 1024"),
+        (["demo", "--threads", "100000"], "'threads' is 100000, but .* must be an integer from 1 to 1024"),
         (["demo", "--dtype", "float16"], "argument --dtype: invalid choice: 'float16'"),
         (["demo", "--input", "absent.nc"], "there is no file 'absent.nc'"),
         (["demo", "--input", __file__], "cannot read '.*' as a NetCDF file"),
