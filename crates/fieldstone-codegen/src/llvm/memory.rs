@@ -124,6 +124,12 @@ pub(super) fn lane_mask(
     let (lane, below) = bit(b, start, "0");
     let (_, behind) = bit(b, end, &lane);
     let bits = b.sub(&behind, &below);
+    mask_of(b, lanes, &bits)
+}
+
+/// The mask of the lanes whose bits are set in a number.
+pub(super) fn mask_of(b: &mut Builder, lanes: Lanes, bits: &str) -> String {
+    let width = lanes.width;
     let bits = b.value(format_args!("trunc i64 {bits} to i{width}"));
     let mask = lanes.of("i1");
     b.value(format_args!("bitcast i{width} {bits} to {mask}"))

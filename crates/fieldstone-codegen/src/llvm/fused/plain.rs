@@ -6,7 +6,7 @@ use super::round::Care;
 use super::{Fused, Rounds};
 use crate::cost::cycles;
 use crate::llvm::builder::Builder;
-use crate::llvm::types::Lanes;
+use crate::llvm::memory::mask_of;
 
 /// Cycles of a vector of such a stage, at most: its instructions are there more often.
 const MOST_CYCLES: f64 = 64.0;
@@ -66,7 +66,7 @@ impl Fused<'_> {
         b.when(&more, |b| {
             let points = b.sub(end, last);
             let bits = below(b, &points);
-            let mask = mask(b, self.lanes, &bits);
+            let mask = mask_of(b, self.lanes, &bits);
             let care = Care::NearStores(&mask);
             self.round(b, &rounds, last, &values[1..], care);
         });
@@ -81,7 +81,7 @@ impl Fused<'_> {
         let points = b.min(&points, &self.width().to_string());
         let behind = below(b, &points);
         let bits = b.value(format_args!("and i64 {before}, {behind}"));
-        mask(b, self.lanes, &bits)
+        mask_of(b, self.lanes, &bits)
     }
 }
 
@@ -89,16 +89,4 @@ impl Fused<'_> {
 fn below(b: &mut Builder, count: &str) -> String {
     let bit = b.value(format_args!("shl i64 1, {count}"));
     b.sub(&bit, 1)
-}
-
-fn mask(b: &mut Builder, lanes: Lanes, bits: &str) -> String {
-    let width = lanes.width;
-    if width == 1 {
-        return b.value(format_args!("trunc i64 {bits} to i1"));
-    }
-    let bits = b.value(format_args!("trunc i64 {bits} to i{width}"));
-    b.value(format_args!(
-        "bitcast i{width} {bits} to {}",
-        lanes.of("i1")
-    ))
 }
