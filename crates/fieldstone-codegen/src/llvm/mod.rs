@@ -13,7 +13,7 @@
 //! | `value` | values that are composed of several arrays on their way there |
 //! | `place` | addresses of what a row reads and writes |
 //! | `row` | the vector loop of one stage over one row |
-//! | `past` | rows that are stored past the caches wherever they begin
+//! | `past` | rows that are stored past the caches wherever they begin |
 //! | `width` | how many points of a row a stage computes at once |
 //! | `preheader` | what a stage accesses in a row, and what of it is computed once for the row |
 //! | `body` | the statements of a stage on one vector of points |
