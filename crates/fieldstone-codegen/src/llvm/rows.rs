@@ -32,14 +32,9 @@ pub(super) fn rows(
     nest: &RowNest,
 ) {
     let roles = nest.roles;
-    let [vector, block] = [roles.vector, roles.block].map(Axis::index);
     let shift = (roles.are_panels()).then(|| levels_before(context, entry, b, nest));
     b.for_loop("%begin", "%end", "1", |b, task| {
-        let count = &entry.count;
-        let vector_tile = b.value(format_args!("urem i64 {task}, {}", count[vector]));
-        let rest = b.value(format_args!("udiv i64 {task}, {}", count[vector]));
-        let block_tile = b.value(format_args!("urem i64 {rest}, {}", count[block]));
-        let slide_tile = b.value(format_args!("udiv i64 {rest}, {}", count[block]));
+        let [vector_tile, block_tile, slide_tile] = tile_numbers(b, &entry.count, roles, task);
         let range = |b: &mut Builder, axis: Axis, tile: &str| {
             tile_range(entry, b, axis, tile, nest.extent.along(axis))
         };
@@ -71,6 +66,25 @@ pub(super) fn rows(
             }
         });
     });
+}
+
+/// Numbers of a tile along the vector, block and sliding axes. Tiles of further levels come first where points of a row are vectors of
+/// levels, those of further points where they are not: what follows in memory is needed soon, as long as the caches have it that was
+/// brought along.
+fn tile_numbers(b: &mut Builder, count: &[String; 3], roles: Roles, task: &str) -> [String; 3] {
+    let mut axes = [roles.vector, roles.block];
+    if roles.are_panels() {
+        axes.reverse();
+    }
+    let [near, far] = axes.map(|axis| &count[axis.index()]);
+    let first = b.value(format_args!("urem i64 {task}, {near}"));
+    let rest = b.value(format_args!("udiv i64 {task}, {near}"));
+    let second = b.value(format_args!("urem i64 {rest}, {far}"));
+    let slide = b.value(format_args!("udiv i64 {rest}, {far}"));
+    match roles.are_panels() {
+        true => [second, first, slide],
+        false => [first, second, slide],
+    }
 }
 
 /// Levels that the first vector of each column begins before the first level, so that vectors of what a nest writes are aligned;
