@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Display, Write};
 
 use super::function::Function;
+use super::known::Known;
 use super::types::Lanes;
 
 /// What functions refer to.
@@ -36,6 +37,7 @@ pub(super) struct Builder {
     text: String,
     next: usize,
     block: String,
+    known: Known,
     /// What the function refers to.
     pub needs: Needs,
     /// Other functions that this one calls.
@@ -48,6 +50,7 @@ impl Builder {
             text: String::from("entry:\n"),
             next: 0,
             block: String::from("entry"),
+            known: Known::default(),
             needs: Needs::default(),
             functions: String::new(),
         }
@@ -64,10 +67,15 @@ impl Builder {
         self.needs.extend(needs);
     }
 
-    /// An instruction with a result; returns the result's name.
+    /// An instruction with a result; returns the result's name, which is an earlier one if that holds the same.
     pub fn value(&mut self, instruction: impl Display) -> String {
+        let instruction = instruction.to_string();
+        if let Some(name) = self.known.value(&instruction) {
+            return name.clone();
+        }
         let name = self.fresh("%");
         let _ = writeln!(self.text, "  {name} = {instruction}");
+        self.known.remember(instruction, &name);
         name
     }
 
@@ -146,7 +154,9 @@ impl Builder {
             "br i1 %{name}.more, label %{name}.body, label %{name}.exit"
         ));
         self.start(format!("{name}.body"));
+        self.known.begin_branch();
         body(self, &format!("%{name}"));
+        self.known.end_branch();
         self.effect(format_args!("br label %{name}.latch"));
         self.start(format!("{name}.latch"));
         self.effect(format_args!("%{name}.next = add nsw i64 %{name}, {step}"));
@@ -169,6 +179,7 @@ impl Builder {
             value
         });
         let names = names.collect();
+        self.known.begin_branch();
         (name, names)
     }
 
@@ -182,6 +193,7 @@ impl Builder {
 
     /// Ends the body; the values for the next round are in the order of those of [`Builder::begin_repeat`].
     pub fn end_repeat(&mut self, name: &str, values: &[(String, String)]) {
+        self.known.end_branch();
         self.effect(format_args!("br label %{name}.latch"));
         self.start(format!("{name}.latch"));
         for (n, (kind, value)) in values.iter().enumerate() {
@@ -201,7 +213,9 @@ impl Builder {
             "br i1 {condition}, label %{name}.then, label %{name}.end"
         ));
         self.start(format!("{name}.then"));
+        self.known.begin_branch();
         body(self);
+        self.known.end_branch();
         self.effect(format_args!("br label %{name}.end"));
         self.start(format!("{name}.end"));
     }
@@ -216,6 +230,7 @@ impl Builder {
             "br i1 {condition}, label %{name}.then, label %{name}.end, !prof !1"
         ));
         self.start(format!("{name}.then"));
+        self.known.begin_branch();
         Rare { name, before }
     }
 
@@ -232,6 +247,7 @@ impl Builder {
     pub fn end_rare_of(&mut self, rare: &Rare, values: &[(String, [String; 2])]) -> Vec<String> {
         let Rare { name, before } = rare;
         let then = self.block.clone();
+        self.known.end_branch();
         self.effect(format_args!("br label %{name}.end"));
         self.start(format!("{name}.end"));
         let chosen = values.iter().map(|(kind, [ran, usual])| {
@@ -249,17 +265,21 @@ impl Builder {
             "br i1 {condition}, label %{name}.then, label %{name}.else"
         ));
         self.start(format!("{name}.then"));
+        self.known.begin_branch();
         name
     }
 
     /// What follows is the other branch.
     pub fn otherwise(&mut self, name: &str) {
+        self.known.end_branch();
         self.effect(format_args!("br label %{name}.end"));
         self.start(format!("{name}.else"));
+        self.known.begin_branch();
     }
 
     /// Ends both branches.
     pub fn end_when(&mut self, name: &str) {
+        self.known.end_branch();
         self.effect(format_args!("br label %{name}.end"));
         self.start(format!("{name}.end"));
     }
@@ -278,7 +298,9 @@ impl Builder {
             "br i1 {condition}, label %{name}.end, label %{name}.else"
         ));
         self.start(format!("{name}.else"));
+        self.known.begin_branch();
         let others = otherwise(self);
+        self.known.end_branch();
         let behind = self.block.clone();
         self.effect(format_args!("br label %{name}.end"));
         self.start(format!("{name}.end"));
@@ -305,7 +327,9 @@ impl Builder {
             "br i1 {condition}, label %{name}.then, label %{name}.end"
         ));
         self.start(format!("{name}.then"));
+        self.known.begin_branch();
         let values = body(self);
+        self.known.end_branch();
         let then = self.block.clone();
         self.effect(format_args!("br label %{name}.end"));
         self.start(format!("{name}.end"));

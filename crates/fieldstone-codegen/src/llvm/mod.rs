@@ -38,6 +38,7 @@ mod entry;
 mod function;
 mod fused;
 mod kernel;
+mod known;
 mod level;
 mod memory;
 mod past;

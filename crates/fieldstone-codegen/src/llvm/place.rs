@@ -239,12 +239,14 @@ pub(super) fn block_pointer(
     first: &str,
     size: usize,
 ) -> String {
-    let level = b.add(level, context.scratch.levels_around.0);
-    let bytes = b.mul(&level, context.scratch.level_bytes);
-    let bytes = b.add(&bytes, offset + context.scratch.bytes);
-    let first = b.mul(first, size);
-    let bytes = b.sub(&bytes, first);
-    b.offset("%scratch", bytes)
+    // What is the same for all levels comes first, so that a loop over levels keeps it.
+    let scratch = &context.scratch;
+    let around = scratch.levels_around.0 * scratch.level_bytes;
+    let block = b.offset("%scratch", offset + scratch.bytes + around);
+    let first = b.mul(first, -(size as i64));
+    let block = b.offset(&block, first);
+    let level = b.mul(level, scratch.level_bytes);
+    b.offset(&block, level)
 }
 
 fn strided_pointer(
