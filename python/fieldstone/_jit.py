@@ -117,15 +117,32 @@ def _emitted(text: str, machine: Any, as_object: bool) -> bytes:
             llvm.ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
 
 
-def compile(text: str) -> bytes:
-    """Compile a module to an object file; several threads may do so at once.
+def compile(texts: list[str]) -> list[bytes]:
+    """Compile modules to object files, all at the same time; several threads may do so at once.
 
     Raises
     ------
     RuntimeError
-        If the text is not LLVM IR.
+        If a text is not LLVM IR.
     """
-    return _emitted(text, _target_machine(), as_object=True)
+    objects: list[bytes | BaseException] = [b""] * len(texts)
+
+    def compile_one(number: int) -> None:
+        try:
+            objects[number] = _emitted(texts[number], _target_machine(), as_object=True)
+        except BaseException as error:
+            objects[number] = error
+
+    others = [threading.Thread(target=compile_one, args=(number,)) for number in range(1, len(texts))]
+    for thread in others:
+        thread.start()
+    compile_one(0)
+    for thread in others:
+        thread.join()
+    for compiled in objects:
+        if isinstance(compiled, BaseException):
+            raise compiled
+    return cast("list[bytes]", objects)
 
 
 def assembly(text: str) -> str:
@@ -159,12 +176,12 @@ def compile_for(text: str, triple: str, cpu: str, features: str) -> bytes:
     return _emitted(text, machine, as_object=not triple.startswith("nvptx"))
 
 
-def load(code: bytes, names: list[str], symbols: Iterable[tuple[str, int]]) -> tuple[list[int], object]:
-    """Load an object file.
+def load(objects: list[bytes], names: list[str], symbols: Iterable[tuple[str, int]]) -> tuple[list[int], object]:
+    """Load object files that refer to each other.
 
     Parameters
     ----------
-    code : bytes
+    objects : list of bytes
         What `compile` made.
     names : list of str
         Functions to look up.
@@ -180,7 +197,9 @@ def load(code: bytes, names: list[str], symbols: Iterable[tuple[str, int]]) -> t
     """
     with _lock:
         compiler = llvm.create_lljit_compiler(_target_machine())
-        builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+        builder = llvm.JITLibraryBuilder().add_current_process()
+        for code in objects:
+            builder.add_object_img(code)
         for name in names:
             builder.export_symbol(name)
         for name, address in symbols:

@@ -10,7 +10,7 @@
 //! | [`choices`], `tuning` | what may be chosen about all that, not by the cost model; what is fastest, by measurement |
 //! | [`cost`] | roughly how long a kernel takes, and how many threads are worth it |
 //! | [`plan`] | how arrays of a layout are computed with, up to LLVM IR |
-//! | [`jit`], [`loader`], [`cache`], [`compilation`] | from LLVM IR to machine code, kept on disk |
+//! | [`jit`], [`parts`], [`loader`], [`cache`], [`compilation`] | from LLVM IR to machine code, kept on disk |
 //! | [`native`] | machine code, run on all threads |
 //! | [`gpu`] | kernels for blocks of threads, on accelerators |
 //! | [`stack`] | stack for work that recurses into expressions |
@@ -36,6 +36,7 @@ pub mod loader;
 pub mod math;
 pub mod native;
 pub mod numpy;
+pub mod parts;
 pub mod plan;
 pub mod stack;
 mod template;

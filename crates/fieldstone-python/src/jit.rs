@@ -7,8 +7,8 @@ use fieldstone_codegen::cache::entry::Facts;
 use fieldstone_codegen::cache::{Cache, Key, settings};
 use fieldstone_codegen::jit::{self, Jit, JitError, Library};
 use fieldstone_codegen::llvm::Target;
-use fieldstone_codegen::loader;
-use fieldstone_device::core_caches;
+use fieldstone_codegen::{loader, parts};
+use fieldstone_device::{Pool, core_caches};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyBytes;
@@ -125,8 +125,11 @@ impl Jit for Llvmlite {
     }
 
     fn compile(&self, text: &str) -> Result<Vec<u8>, JitError> {
-        Python::attach(|py| module(py)?.call_method1("compile", (text,))?.extract())
-            .map_err(failed("compile a stencil"))
+        let parts = parts::split(text, Pool::global().threads());
+        let compiled: PyResult<Vec<Vec<u8>>> =
+            Python::attach(|py| module(py)?.call_method1("compile", (parts,))?.extract());
+        let objects = compiled.map_err(failed("compile a stencil"))?;
+        Ok(loader::bundle(&objects))
     }
 
     fn assembly(&self, text: &str) -> Result<String, JitError> {
@@ -156,7 +159,9 @@ impl Jit for Llvmlite {
         }
         Python::attach(|py| {
             let symbols: Vec<(&str, usize)> = jit::symbols().collect();
-            let arguments = (PyBytes::new(py, object), names.to_vec(), symbols);
+            let objects = loader::objects(object).unwrap_or_default();
+            let objects = objects.into_iter().map(|object| PyBytes::new(py, object));
+            let arguments = (objects.collect::<Vec<_>>(), names.to_vec(), symbols);
             let loaded = module(py)?.call_method1("load", arguments)?;
             let (addresses, keep): (Vec<usize>, Py<PyAny>) = loaded.extract()?;
             Ok(Library {

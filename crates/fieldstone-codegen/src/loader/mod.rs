@@ -4,9 +4,14 @@
 //! Loading that here takes a fraction of the time it takes to import LLVM. Whatever is not known here is an error, and
 //! LLVM's own loader can take over.
 
+mod file;
+
 use std::collections::HashMap;
 
 use crate::jit::{self, Library};
+
+use file::{Bytes, File, Place, RELOCATIONS, Symbol};
+pub use file::{bundle, objects};
 
 /// Why an object file is not loaded here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -17,19 +22,19 @@ fn because<T>(reason: impl Into<String>) -> Result<T, NotLoaded> {
     Err(NotLoaded(reason.into()))
 }
 
-/// Loads an object file and looks functions up in it.
+/// Loads an object file, or a [`bundle`] of them, and looks functions up in it.
 ///
 /// # Errors
 /// If it is not whole, is for another machine, has a part that is not known here, or lacks one of `names`.
 pub fn load(object: &[u8], names: &[&str]) -> Result<Library, NotLoaded> {
-    let file = File::read(object)?;
+    let file = File::read(&objects(object)?)?;
     let mut image = Image::lay_out(&file)?;
     image.copy(&file);
     image.relocate(&file)?;
     let addresses = names
         .iter()
         .map(|name| match file.symbols.iter().find(|s| s.name == *name) {
-            Some(symbol) if symbol.section != UNDEFINED => image.address(symbol),
+            Some(symbol) if symbol.place != Place::Elsewhere => image.address(symbol),
             _ => because(format!("has no function {name}")),
         });
     let addresses = addresses.collect::<Result<_, _>>()?;
@@ -40,130 +45,8 @@ pub fn load(object: &[u8], names: &[&str]) -> Result<Library, NotLoaded> {
     })
 }
 
-/// Section number of symbols that are elsewhere.
-const UNDEFINED: u16 = 0;
-/// Section numbers from here on mean something else.
-const RESERVED: u16 = 0xff00;
-
-const WRITABLE: u64 = 1;
-const IN_MEMORY: u64 = 2;
-const THREAD_LOCAL: u64 = 0x400;
-
-const RELOCATIONS: u32 = 4;
-const SYMBOLS: u32 = 2;
-const NO_BITS: u32 = 8;
-
 /// What the table of offsets is called.
 const TABLE: &str = "_GLOBAL_OFFSET_TABLE_";
-
-/// An object file taken apart.
-struct File<'a> {
-    sections: Vec<Section<'a>>,
-    symbols: Vec<Symbol<'a>>,
-}
-
-struct Section<'a> {
-    kind: u32,
-    flags: u64,
-    /// For relocations the section that they are of.
-    of: usize,
-    size: usize,
-    align: usize,
-    bytes: &'a [u8],
-}
-
-impl Section<'_> {
-    fn in_memory(&self) -> bool {
-        self.flags & IN_MEMORY != 0
-    }
-}
-
-struct Symbol<'a> {
-    name: &'a str,
-    section: u16,
-    value: u64,
-}
-
-/// Reads numbers, little end first.
-#[derive(Clone, Copy)]
-struct Bytes<'a>(&'a [u8]);
-
-impl<'a> Bytes<'a> {
-    fn part(self, start: u64, size: u64) -> Result<&'a [u8], NotLoaded> {
-        let range = usize::try_from(start).ok().zip(usize::try_from(size).ok());
-        let found = range.and_then(|(start, size)| self.0.get(start..start.checked_add(size)?));
-        found.map_or_else(|| because("is cut short"), Ok)
-    }
-
-    fn number(self, start: usize, size: usize) -> Result<u64, NotLoaded> {
-        let bytes = self.part(start as u64, size as u64)?;
-        Ok(bytes
-            .iter()
-            .rev()
-            .fold(0, |number, byte| number << 8 | u64::from(*byte)))
-    }
-}
-
-impl<'a> File<'a> {
-    fn read(object: &'a [u8]) -> Result<File<'a>, NotLoaded> {
-        let bytes = Bytes(object);
-        // ELF, 64 bits, little end first, version 1.
-        if !object.starts_with(b"\x7fELF\x02\x01\x01") {
-            return because("is no object file of 64 bits");
-        }
-        let (kind, machine) = (bytes.number(16, 2)?, bytes.number(18, 2)?);
-        if kind != 1 || machine != 62 || !cfg!(all(unix, target_arch = "x86_64")) {
-            return because("is for another machine");
-        }
-        let (table, count) = (bytes.number(40, 8)?, bytes.number(60, 2)?);
-        let headers = Bytes(bytes.part(table, count * 64)?);
-        let mut sections = Vec::new();
-        let mut links = Vec::new();
-        for start in (0..count as usize).map(|number| number * 64) {
-            let field = |at: usize, size: usize| headers.number(start + at, size);
-            let (kind, size) = (field(4, 4)? as u32, field(32, 8)?);
-            let bytes = match kind {
-                NO_BITS => &[],
-                _ => bytes.part(field(24, 8)?, size)?,
-            };
-            links.push(field(40, 4)? as usize);
-            sections.push(Section {
-                kind,
-                flags: field(8, 8)?,
-                of: field(44, 4)? as usize,
-                size: usize::try_from(size).unwrap_or(usize::MAX),
-                align: (field(48, 8)?.max(1) as usize).min(1 << 16),
-                bytes,
-            });
-        }
-        let mut symbols = Vec::new();
-        for (number, section) in sections.iter().enumerate() {
-            if section.kind == SYMBOLS {
-                let strings = sections
-                    .get(links[number])
-                    .map_or(&[][..], |names| names.bytes);
-                for entry in section.bytes.chunks_exact(24) {
-                    symbols.push(Symbol::read(Bytes(entry), strings)?);
-                }
-            }
-        }
-        Ok(File { sections, symbols })
-    }
-}
-
-impl<'a> Symbol<'a> {
-    fn read(entry: Bytes<'_>, strings: &'a [u8]) -> Result<Symbol<'a>, NotLoaded> {
-        let name = strings
-            .get(entry.number(0, 4)? as usize..)
-            .unwrap_or_default();
-        let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
-        Ok(Symbol {
-            name: std::str::from_utf8(name).or_else(|_| because("has a name that is no text"))?,
-            section: entry.number(6, 2)? as u16,
-            value: entry.number(8, 8)?,
-        })
-    }
-}
 
 /// Bytes of a jump to any address.
 const JUMP: usize = 16;
@@ -190,7 +73,7 @@ impl Image {
                 starts.push(None);
                 continue;
             }
-            if section.flags & (WRITABLE | THREAD_LOCAL) != 0 && section.size > 0 {
+            if section.is_variable() && section.size > 0 {
                 return because("has variables");
             }
             end = end.next_multiple_of(section.align);
@@ -223,26 +106,21 @@ impl Image {
     /// Address of a symbol.
     fn address(&self, symbol: &Symbol<'_>) -> Result<usize, NotLoaded> {
         let base = self.memory.address();
-        if symbol.section == UNDEFINED {
-            if symbol.name == TABLE {
-                return Ok(base + self.table);
+        let start = match symbol.place {
+            Place::In(section) => self.starts.get(section).copied().flatten(),
+            Place::Odd => None,
+            Place::Elsewhere if symbol.name == TABLE => return Ok(base + self.table),
+            Place::Elsewhere => {
+                let known = self.outside.get(symbol.name).copied();
+                return match known.or_else(|| of_process(symbol.name)) {
+                    Some(address) => Ok(address),
+                    None => because(format!("needs {}, which is unknown", symbol.name)),
+                };
             }
-            let known = self.outside.get(symbol.name).copied();
-            return match known.or_else(|| of_process(symbol.name)) {
-                Some(address) => Ok(address),
-                None => because(format!("needs {}, which is unknown", symbol.name)),
-            };
-        }
-        let start = self
-            .starts
-            .get(usize::from(symbol.section))
-            .copied()
-            .flatten();
+        };
         match start {
-            Some(start) if symbol.section < RESERVED => {
-                Ok(base.wrapping_add(start).wrapping_add(symbol.value as usize))
-            }
-            _ => because(format!("has {} in an odd place", symbol.name)),
+            Some(start) => Ok(base.wrapping_add(start).wrapping_add(symbol.value as usize)),
+            None => because(format!("has {} in an odd place", symbol.name)),
         }
     }
 
@@ -258,7 +136,8 @@ impl Image {
             for entry in section.bytes.chunks_exact(24) {
                 let entry = Bytes(entry);
                 let at = entry.number(0, 8)? as usize;
-                let (kind, number) = (entry.number(8, 4)?, entry.number(12, 4)? as usize);
+                let kind = entry.number(8, 4)?;
+                let number = section.symbols + entry.number(12, 4)? as usize;
                 let added = entry.number(16, 8)? as i64;
                 let Some(symbol) = file.symbols.get(number) else {
                     return because("names a symbol that it lacks");
@@ -414,6 +293,7 @@ impl Drop for Memory {
 
 #[cfg(all(test, unix, target_arch = "x86_64"))]
 mod tests {
+    use super::file::{IN_MEMORY, SYMBOLS, UNDEFINED};
     use super::*;
 
     /// An object file with code, one function in it at its start, and one reference to a symbol that is elsewhere.
@@ -538,6 +418,30 @@ mod tests {
         }
     }
 
+    /// Two object files: `question` in the first calls `answer` in the second, which is 42.
+    fn two() -> Vec<u8> {
+        let caller = Example {
+            function: "question",
+            needs: "answer",
+            // call answer, with PLT32
+            ..example(&with_call(&[0xe8, 0, 0, 0, 0]), (9, 4, -4))
+        };
+        let called = Example {
+            // mov eax, 42; ret
+            code: vec![0xb8, 42, 0, 0, 0, 0xc3],
+            function: "answer",
+            needs: "question",
+            reference: None,
+        };
+        bundle(&[caller.file(), called.file()])
+    }
+
+    #[test]
+    fn object_files_call_each_other() {
+        let library = load(&two(), &["question"]).unwrap();
+        assert_eq!(answer(&library), 42);
+    }
+
     #[test]
     fn what_is_not_known_is_an_error() {
         let call = with_call(&[0xe8, 0, 0, 0, 0]);
@@ -576,6 +480,9 @@ mod tests {
         let file = example(&with_call(&[0xe8, 0, 0, 0, 0]), (9, 4, -4)).file();
         for length in 0..file.len() {
             assert!(load(&file[..length], &["answer"]).is_err());
+        }
+        for length in 0..two().len() {
+            assert!(load(&two()[..length], &["question"]).is_err());
         }
         for place in 0..file.len() {
             for bits in [1, 0x80, 0xff] {
