@@ -1,5 +1,7 @@
 //! What a kernel fetches into the caches before it needs it.
 
+use std::collections::HashSet;
+
 use fieldstone_stencil::ir::{Stencil, Target as Written};
 use fieldstone_stencil::schedule::{ColumnNest, Roles, RowNest, Stage};
 use fieldstone_stencil::visit::Accesses;
@@ -19,6 +21,8 @@ pub struct Fetch {
     pub eighths: usize,
     /// Whether rows are fetched even where they follow each other in memory.
     pub in_order: bool,
+    /// Bytes that short rows read of each level: of rows with fewer levels, more are fetched. 0 where that does not matter.
+    pub level: usize,
 }
 
 /// Rows ahead, where a tile has many of them.
@@ -30,8 +34,10 @@ const AHEAD_IN_PLANES: usize = 4;
 /// The same where the points of a row are vectors of levels, which take as long as several rows.
 const PANELS_AHEAD: usize = 1;
 
-/// The same where rows run along K, and are so short that the processor does not see that they follow each other.
+/// The same where rows run along K, and are so short that the processor does not see that they follow each other: at least so many,
+/// and at most.
 const SHORT_AHEAD: usize = 8;
+const MOST_SHORT_AHEAD: usize = 32;
 
 /// The same where such rows have no more levels than a vector: a line of each.
 const LINES_AHEAD: usize = 16;
@@ -49,9 +55,9 @@ const MUCH_MORE_THAN_OWN: usize = 3;
 /// Arrays that a processor sees are read in order, without being told.
 const FORESEEN: usize = 16;
 
-/// Bytes ahead where a sweep visits some points of each level: the processor does not see that these follow each other either, and
-/// forgets what it is asked for while more lines than this are under way.
-const SWEEP_AHEAD: usize = 128 * LINE;
+/// Bytes ahead of short rows, and where a sweep visits some points of each level: the processor does not see that these follow each
+/// other either, and forgets what it is asked for while more lines than this are under way.
+const BYTES_AHEAD: usize = 128 * LINE;
 
 /// Levels ahead that these are at most.
 const MOST_LEVELS: usize = 8;
@@ -69,6 +75,7 @@ impl Fetch {
             ahead,
             eighths: 0,
             in_order: true,
+            level: 0,
         }
     }
 
@@ -80,15 +87,24 @@ impl Fetch {
                 ahead: levels_ahead(nest, stencil, scratch),
                 eighths: MORE_THAN_OWN,
                 in_order: true,
+                level: 0,
             },
         }
     }
 
-    /// How far ahead a kernel fetches that moves so many bytes, with caches of so many.
-    pub fn with(self, moved: usize, caches: usize) -> usize {
+    /// How far ahead a kernel fetches on so many levels that moves so many bytes, with caches of so many.
+    pub fn with(self, levels: usize, moved: usize, caches: usize) -> usize {
         match self.eighths == 0 || moved > caches / 8 * self.eighths {
-            true => self.ahead,
+            true => self.far(levels),
             false => 0,
+        }
+    }
+
+    /// How far ahead a kernel fetches on so many levels, if it does.
+    pub fn far(self, levels: usize) -> usize {
+        match self.level {
+            0 => self.ahead,
+            level => (BYTES_AHEAD / (level * levels).max(LINE)).clamp(self.ahead, MOST_SHORT_AHEAD),
         }
     }
 }
@@ -105,13 +121,16 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch) -> Fetch {
             ahead: LINES_AHEAD,
             eighths: MORE_THAN_OWN,
             in_order: true,
+            level: 0,
         };
     }
+    let level = if is_short { level(nest, stencil) } else { 0 };
     if reads_own_rows(nest) {
         return Fetch {
             ahead: if is_short { SHORT_AHEAD } else { AHEAD },
             eighths: MOST,
             in_order: Loops::Rows(nest).volumes(stencil).len() > FORESEEN,
+            level,
         };
     }
     let (ahead, eighths) = match scratch.plane {
@@ -123,7 +142,21 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch) -> Fetch {
         ahead,
         eighths,
         in_order: true,
+        level,
     }
+}
+
+/// Bytes of each level that a nest of rows along `K` reads, each array counted once.
+fn level(nest: &RowNest, stencil: &Stencil) -> usize {
+    let statements = nest.stages.iter().flat_map(|stage| &stage.statements);
+    let reads = statements.flat_map(|statement| Accesses::of(statement).reads);
+    let read: HashSet<Written> = reads.map(|(target, _)| target).collect();
+    let mut volumes = Loops::Rows(nest).volumes(stencil);
+    volumes.retain(|target| read.contains(target));
+    let sizes = volumes
+        .into_iter()
+        .map(|target| stencil.target_dtype(target).size());
+    sizes.sum()
 }
 
 /// Levels of an interval that has as many in every domain.
@@ -168,5 +201,5 @@ fn levels_ahead(nest: &ColumnNest, stencil: &Stencil, scratch: &Scratch) -> usiz
     let sections = nest.sweeps.iter().flat_map(|sweep| &sweep.sections);
     let most = sections.map(|(_, stages)| level(stages)).max();
     let most = most.unwrap_or(0).max(1);
-    ((SWEEP_AHEAD + most / 2) / most).clamp(1, MOST_LEVELS)
+    ((BYTES_AHEAD + most / 2) / most).clamp(1, MOST_LEVELS)
 }

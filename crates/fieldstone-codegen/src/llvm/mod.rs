@@ -226,9 +226,14 @@ impl Kernel {
         self.streamed > 0 && self.stores.is_none()
     }
 
-    /// Rows, or levels of a sweep, ahead that are fetched into the caches, for so many points.
-    pub fn fetched_ahead(&self, points: usize, caches: usize) -> usize {
-        self.fetch.with(points.saturating_mul(self.moved), caches)
+    /// Rows, or levels of a sweep, ahead that are fetched into the caches, for so many points of so many levels.
+    pub fn fetched_ahead(&self, points: usize, levels: usize, caches: usize) -> usize {
+        let ahead = (self.fetch).with(levels, points.saturating_mul(self.moved), caches);
+        // What follows the next tile is needed too late.
+        match (self.scratch).near_rows(levels, self.streams(points, caches)) {
+            Some(rows) if self.fetch.level > 0 => ahead.min(rows),
+            _ => ahead,
+        }
     }
 }
 

@@ -97,15 +97,9 @@ impl Tiles {
                 let tiles = blocks.div_ceil(levels).max(1);
                 blocks.div_ceil(tiles).next_multiple_of(lanes)
             }
-            _ => match scratch
-                .near
-                .filter(|_| past_caches && scratch.block.is_none())
-            {
-                Some(near) => {
-                    (near / points[roles.vector.index()].max(1)).max(FEWEST_ROWS_PER_CHUNK)
-                }
-                None => scratch.block_rows(roles),
-            },
+            _ => scratch
+                .near_rows(points[roles.vector.index()], past_caches)
+                .unwrap_or_else(|| scratch.block_rows(roles)),
         };
         let others = Tiles::new(points, size).total();
         let slide = points[roles.slide.index()];
@@ -144,6 +138,14 @@ impl Tiles {
         let fewest = scratch.vector.unwrap_or(LINE).min(LINE);
         size[vector] = even(points[vector], fewest);
         Tiles::new(points, size)
+    }
+}
+
+impl Scratch {
+    /// Rows of a tile along the block axis, of so many points, where what they read should stay near: if results go past the caches.
+    pub(crate) fn near_rows(&self, points: usize, past_caches: bool) -> Option<usize> {
+        let near = (self.near).filter(|_| past_caches && self.block.is_none());
+        near.map(|near| (near / points.max(1)).max(FEWEST_ROWS_PER_CHUNK))
     }
 }
 
