@@ -19,8 +19,8 @@ use fieldstone_stencil::schedule::{Placement, Roles, Schedule};
 use fieldstone_stencil::{Axis, DType};
 
 pub(crate) use panels::MOST_LANES;
+pub(crate) use tiles::Lines;
 pub use tiles::Tiles;
-pub(crate) use tiles::{CROWDED, Lines};
 
 use crate::transposed::Transposed;
 
@@ -53,7 +53,7 @@ pub struct Scratch {
     pub lanes: Option<usize>,
     /// Levels of a tile of such rows where columns lie whole cache lines apart, unless that was chosen.
     pub line: Option<usize>,
-    /// Points of such a row where columns crowd or share cache lines, unless tiles were chosen.
+    /// Points of such a row where columns share cache lines, unless tiles were chosen.
     pub short: Option<usize>,
     /// Points of the rows of a tile, at most, of a nest without scratch that reads other rows along the block axis than the one
     /// it computes: what it reads of them stays in the second-level cache until the next ones are computed.

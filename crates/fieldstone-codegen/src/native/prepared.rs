@@ -17,7 +17,7 @@ use crate::cost::work_per_thread;
 use crate::error::RunError;
 use crate::llvm::abi::Words;
 use crate::template::Template;
-use crate::tile::{CROWDED, LINE, Lines};
+use crate::tile::{LINE, Lines};
 use crate::tuning::size_class;
 
 thread_local! {
@@ -50,8 +50,6 @@ pub(super) struct Run {
     /// The words with the addresses of fields whose levels follow each other in memory, in columns that lie whole cache lines
     /// apart; `None` if any lie otherwise.
     columns: Option<Vec<usize>>,
-    /// Whether these lie a multiple of [`CROWDED`] bytes apart along `J`.
-    crowded: bool,
 }
 
 impl Run {
@@ -63,10 +61,7 @@ impl Run {
         let alike = |pair: &[usize]| (words[pair[0]] ^ words[pair[1]]).is_multiple_of(LINE as u64);
         let is_aligned = |word: &usize| words[*word].is_multiple_of(LINE as u64);
         match columns.windows(2).all(alike) {
-            true if columns.iter().take(1).all(is_aligned) => match self.crowded {
-                true => Lines::Crowded,
-                false => Lines::Apart,
-            },
+            true if columns.iter().take(1).all(is_aligned) => Lines::Apart,
             true => Lines::Shifted,
             false => Lines::Shared,
         }
@@ -158,8 +153,6 @@ impl Native {
         Run {
             traffic: Traffic::new(program, &variant.words, bytes, shared_cache(call.threads)),
             columns: columns(fields, &arguments, &variant.words),
-            crowded: along_levels(fields, &arguments)
-                .all(|(_, argument)| argument.strides[Axis::J.index()] % CROWDED as isize == 0),
             template: Template::new(&self.compilation, schedule, &variant.words, call),
             parts,
         }

@@ -19,22 +19,15 @@ const TILES_PER_THREAD: usize = 4;
 pub(crate) enum Lines {
     /// The first level of each is where a line begins.
     Apart,
-    /// The same, and all lie a multiple of [`CROWDED`] bytes apart.
-    Crowded,
     /// The same level of each is.
     Shifted,
     /// None is.
     Shared,
 }
 
-/// Columns that lie a multiple of this many bytes apart have few places in a first-level cache: one line of each, of a row of them,
-/// does not stay there. Nor do their lines follow each other in memory closely.
-pub(crate) const CROWDED: usize = 256;
-
 impl Lines {
     /// All of them, in order.
-    pub(crate) const ALL: [Lines; 4] =
-        [Lines::Apart, Lines::Crowded, Lines::Shifted, Lines::Shared];
+    pub(crate) const ALL: [Lines; 3] = [Lines::Apart, Lines::Shifted, Lines::Shared];
 }
 
 /// How a domain is cut into tiles, along I, J, K.
@@ -76,7 +69,7 @@ impl Tiles {
         }
         let mut size = points;
         // Rows of fewer points leave room for more lines of each.
-        let short = (scratch.short).filter(|_| matches!(lines, Lines::Crowded | Lines::Shared));
+        let short = (scratch.short).filter(|_| lines == Lines::Shared);
         if let Some(cap) = short.or(scratch.vector) {
             let points = points[roles.vector.index()];
             size[roles.vector.index()] = match roles.are_panels() {
@@ -90,7 +83,6 @@ impl Tiles {
                 let levels = match (scratch.line, lines) {
                     // Those that share lines would have each moved twice.
                     (None, _) | (_, Lines::Shared) => levels,
-                    (Some(line), Lines::Crowded) if short.is_some() => levels.min(2 * line),
                     // One line leaves most of the cache to a row.
                     (Some(line), _) => line,
                 };
