@@ -7,6 +7,7 @@
 //! | [`uses`] | where the parameters are used, and whether one may be left out |
 //! | [`error`] | what can go wrong in a call |
 //! | [`llvm`] | LLVM IR text of a scheduled stencil, [`tile`] sizes and scratch memory, [`transposed`] columns |
+//! | [`direct`] | sweeps that need hardly any of them |
 //! | [`choices`], `tuning` | what may be chosen about all that, not by the cost model; what is fastest, by measurement |
 //! | [`cost`] | roughly how long a kernel takes, and how many threads are worth it |
 //! | [`plan`] | how arrays of a layout are computed with, up to LLVM IR |
@@ -26,6 +27,7 @@ pub mod choices;
 pub mod compilation;
 pub mod composed;
 pub mod cost;
+pub mod direct;
 pub mod domain;
 pub mod error;
 pub mod gpu;

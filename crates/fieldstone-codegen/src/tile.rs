@@ -22,6 +22,7 @@ pub(crate) use panels::MOST_LANES;
 pub(crate) use tiles::Lines;
 pub use tiles::Tiles;
 
+use crate::direct::Direct;
 use crate::transposed::Transposed;
 
 /// Bytes that one vector register or cache line holds at most; rows of scratch start at multiples of it.
@@ -43,6 +44,8 @@ pub struct Scratch {
     pub levels_around: (usize, usize),
     /// Arrays that a block of columns is transposed from and to, and where in a level it lies.
     pub transposed: Vec<(Transposed, Block)>,
+    /// Per sweep of a nest of columns, what it reads and stores where that lies.
+    pub direct: Vec<Option<Direct>>,
     /// Columns, and levels, that are transposed at a time.
     pub square: usize,
     /// Whether a block of columns is a few of these wide, and levels are transposed some at a time.
@@ -127,6 +130,15 @@ impl Scratch {
         let found =
             |(array, _): &&(Transposed, Block)| (array.target, array.outer) == (target, outer);
         self.transposed.iter().find(found).map(|(_, block)| *block)
+    }
+
+    /// The arrays that are transposed, without those of which only what is left of whole groups of levels is.
+    pub fn mostly_transposed(&self) -> impl Iterator<Item = &Transposed> {
+        let arrays = self.transposed.iter().map(|(array, _)| array);
+        arrays.filter(|array| {
+            let mut direct = self.direct.iter().flatten();
+            !direct.any(|direct| direct.own.contains(&array.target))
+        })
     }
 
     /// Bytes needed for a domain.

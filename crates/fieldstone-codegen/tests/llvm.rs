@@ -111,6 +111,26 @@ fn columns_that_lie_along_memory_are_transposed_and_never_gathered() {
 }
 
 #[test]
+fn points_that_a_sweep_only_reads_are_transposed_once_they_are_computed() {
+    let text = "\
+def fall(a, b, c, x):
+    with computation(PARALLEL), interval(...):
+        speed = a if b > 0.5 else c
+    with computation(BACKWARD):
+        with interval(-1, None):
+            x = speed
+        with interval(0, -1):
+            x = x[0, 0, 1] + speed
+";
+    let layout = || vec![Some(Axis::K); 4];
+    let emitted = |text: &str| emitted(text, &["IJK float64"; 4], layout(), AVX512);
+    let call = "call void @fieldstone_kernel_0_turn_8(";
+    assert_eq!(emitted(text).matches(call).count(), 1, "of speed");
+    let neighbour = text.replace("else c", "else c[0, 0, 1]");
+    assert!(!emitted(&neighbour).contains(call), "what is elsewhere");
+}
+
+#[test]
 fn sums_that_nothing_else_reads_are_transposed_instead_of_what_is_added() {
     let text = "\
 def total(a, b, c, x):

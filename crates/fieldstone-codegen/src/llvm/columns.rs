@@ -2,10 +2,11 @@
 
 mod ahead;
 mod carried;
+mod direct;
 mod early;
 mod narrow;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use fieldstone_stencil::ir::{Order, Target};
 use fieldstone_stencil::schedule::{ColumnNest, Stage, Sweep};
@@ -24,7 +25,7 @@ use super::place::{self, Row, Spacing};
 use super::preheader::{Preheader, across};
 use super::range::{clip_area, clip_levels, in_area, tile_range};
 use super::row;
-use super::transposition::{Plane, Squares, Way};
+use super::transposition::{Plane, Squares, Way, turn};
 use super::value::Value;
 
 pub(super) fn columns(
@@ -36,6 +37,12 @@ pub(super) fn columns(
 ) {
     for (squares, value) in squares(context, entry, nest) {
         squares.define(name, b, value);
+    }
+    let (side, pitch) = (context.scratch.square, context.scratch.level_bytes);
+    let turned = (context.scratch.direct.iter().flatten()).flat_map(|direct| &direct.turned);
+    let sizes = turned.map(|target| place::dtype(context, *target).size());
+    for size in sizes.collect::<BTreeSet<usize>>() {
+        turn::define(name, b, (size, side, pitch));
     }
     let early = Early::of(context, entry, nest);
     b.for_loop("%begin", "%end", "1", |b, task| {

@@ -3,6 +3,8 @@
 //! They go square by square: as many columns as levels, each row of a square one vector. Blocks of 128 bits, for which
 //! shuffles are cheapest, are transposed in themselves first and then among each other.
 
+pub(super) mod turn;
+
 use crate::tile::LINE;
 
 use super::builder::Builder;

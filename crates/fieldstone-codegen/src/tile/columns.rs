@@ -9,6 +9,7 @@ use fieldstone_stencil::{Axis, DType};
 
 use super::{Block, LINE, Place, Scratch, temporaries, whole_lines};
 use crate::choices::Choices;
+use crate::direct::Direct;
 use crate::llvm::Target;
 use crate::transposed::Transposed;
 
@@ -116,6 +117,10 @@ impl Scratch {
         let alias = if slim { 2 * LINE } else { ALIAS };
         if scratch.level_bytes > 0 && scratch.level_bytes.is_multiple_of(alias) {
             scratch.level_bytes += LINE;
+        }
+        if scratch.slim {
+            let bytes = target.vector_bytes();
+            scratch.direct = Direct::of_nest((stencil, schedule), nest, &scratch, bytes);
         }
         scratch
     }

@@ -11,6 +11,7 @@ use fieldstone_stencil::schedule::{Stage, Sweep};
 use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Area, Offset};
 
+use crate::direct::Direct;
 use crate::transposed::Moment;
 
 use super::super::body::Known;
@@ -23,6 +24,7 @@ use super::super::types::Lanes;
 use super::super::width;
 use super::ahead::{self, Columns};
 use super::carried::Carried;
+use super::direct::split;
 use super::{ColumnBlock, Move, level};
 
 /// What moves between arrays and scratch while a sweep runs.
@@ -53,12 +55,12 @@ impl<'a> Moves<'a> {
 }
 
 /// Neighbouring columns of a block, and what is known of them at a level.
-struct Part<'a> {
-    first: &'a str,
-    columns: usize,
-    known: HashMap<Lanes, Vec<Known>>,
+pub(super) struct Part<'a> {
+    pub first: &'a str,
+    pub columns: usize,
+    pub known: HashMap<Lanes, Vec<Known>>,
     /// What is known and not stored.
-    kept: HashSet<Target>,
+    pub kept: HashSet<Target>,
 }
 
 impl ColumnBlock<'_> {
@@ -71,12 +73,20 @@ impl ColumnBlock<'_> {
         apart(Way::In).for_each(|each| self.transpose_all(b, each));
         let shares = ahead::shares(self.nest, next);
         for (number, (sweep, next)) in self.nest.sweeps.iter().zip(shares).enumerate() {
-            self.sweep_in_groups(b, sweep, &Moves::of_sweep(&moves, number), next);
+            let moves = Moves::of_sweep(&moves, number);
+            let direct = self.context.scratch.direct[number].as_ref();
+            self.sweep_in_groups(b, (sweep, direct), &moves, next);
         }
         apart(Way::Out).for_each(|each| self.transpose_all(b, each));
     }
 
-    fn sweep_in_groups(&self, b: &mut Builder, sweep: &Sweep, moves: &Moves<'_>, next: &[Columns]) {
+    fn sweep_in_groups(
+        &self,
+        b: &mut Builder,
+        (sweep, direct): (&Sweep, Option<&Direct>),
+        moves: &Moves<'_>,
+        next: &[Columns],
+    ) {
         let side = self.context.scratch.square;
         let sections = sweep.sections.iter();
         let ranges: Vec<(String, String)> = sections
@@ -107,6 +117,11 @@ impl ColumnBlock<'_> {
                 (group, following)
             };
             self.transpose_group(b, &moves.ahead, &following, upwards);
+            if let Some(direct) = direct {
+                let levels = (first.as_str(), end.as_str());
+                let direct = (direct, sweep.sections[0].1.as_slice());
+                return self.direct_group(b, direct, moves, (&group, levels, &fetching), next);
+            }
             self.transpose_group(b, &moves.loads, &group, upwards);
             let group_end = b.add(&group, side);
             for ((section, levels), fetches) in sweep.sections.iter().zip(&ranges).zip(&fetches) {
@@ -120,6 +135,30 @@ impl ColumnBlock<'_> {
             self.fetch_rest(b, next, &group, &fetching);
             self.transpose_group(b, &moves.stores, &group, upwards);
         });
+    }
+
+    /// A group of a sweep upwards whose vectors may be levels of a column.
+    fn direct_group(
+        &self,
+        b: &mut Builder,
+        (direct, stages): (&Direct, &[Stage]),
+        moves: &Moves<'_>,
+        (group, (first, end), fetching): (&str, (&str, &str), &(String, String)),
+        next: &[Columns],
+    ) {
+        let whole = self.is_whole(b, group, (first, end));
+        let part = b.not(&whole);
+        let (spared, others) = split(&moves.loads, direct);
+        b.when(&part, |b| self.transpose_group(b, &spared, group, true));
+        self.transpose_group(b, &others, group, true);
+        let behind = b.add(group, self.context.scratch.square);
+        let levels = (b.max(first, group), b.min(end, &behind));
+        self.direct(b, (direct, stages), (group, &levels), &whole, next);
+        self.fetch_rest(b, next, group, fetching);
+        b.when(&whole, |b| self.turn(b, direct, group));
+        let (spared, others) = split(&moves.stores, direct);
+        b.when(&part, |b| self.transpose_group(b, &spared, group, true));
+        self.transpose_group(b, &others, group, true);
     }
 
     /// Transposes the levels of a group, those that there are.
@@ -267,7 +306,13 @@ impl ColumnBlock<'_> {
     }
 
     /// The stages of a level for some columns.
-    fn stages(&self, b: &mut Builder, stages: &[Stage], level: &str, part: &mut Part<'_>) {
+    pub(super) fn stages(
+        &self,
+        b: &mut Builder,
+        stages: &[Stage],
+        level: &str,
+        part: &mut Part<'_>,
+    ) {
         let columns = self.context.scratch.vector.unwrap_or_default();
         let row = self.row(level);
         for stage in stages {

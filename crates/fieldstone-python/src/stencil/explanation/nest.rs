@@ -29,7 +29,7 @@ pub struct NestFacts {
     levels: Option<ReasonFacts>,
     /// Bytes of scratch memory for each thread.
     scratch: Option<usize>,
-    /// Arrays of which blocks of columns are transposed, in, and out.
+    /// Arrays of which blocks of columns are transposed, whole ones too, in, and out.
     transposed: Vec<(String, bool, bool)>,
     /// Bytes for each point that can be stored past the caches, and whether they are.
     streamed: usize,
@@ -121,7 +121,9 @@ impl Explained<'_> {
         let streamed = kernels.iter().map(|kernel| kernel.streamed).sum();
         let points = |domain: [usize; 3]| domain.iter().product::<usize>();
         let name = |target| self.stencil.source_name(target).to_owned();
-        let transposed = scratch.iter().flat_map(|scratch| &scratch.transposed);
+        let transposed = scratch
+            .iter()
+            .flat_map(|scratch| scratch.mostly_transposed());
         NestFacts {
             kind,
             loops,
@@ -133,7 +135,7 @@ impl Explained<'_> {
             scratch: (self.domain.is_some() || fixed)
                 .then(|| scratch.map_or(0, |scratch| scratch.total(self.sized()[2]))),
             transposed: transposed
-                .map(|(array, _)| {
+                .map(|array| {
                     let name = match &array.composed {
                         Some(composed) => self.text(composed.span),
                         None => name(array.target),
