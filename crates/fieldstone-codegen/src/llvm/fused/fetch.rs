@@ -8,6 +8,7 @@ use super::{Aligned, Fused, Rounds, Source};
 use crate::llvm::ahead::order_of_rows;
 use crate::llvm::builder::Builder;
 use crate::llvm::memory::{Fetch, block_address, fetch, prefetch};
+use crate::tile::LINE;
 
 impl Fused<'_> {
     /// Fetches those ends of a later row that are not stored as whole vectors: stores past the caches cannot wait for memory, but
@@ -44,31 +45,69 @@ impl Fused<'_> {
     /// Fetches what later rows need that no row needed before, where it is worth it.
     pub(super) fn fetch(&self, b: &mut Builder, rounds: &Rounds, at: &str) {
         b.when(&rounds.fetches, |b| {
+            let mut read = Vec::new();
             for number in self.leading() {
                 let stream = &self.streams[number];
                 let Source::Memory { stage, offset, .. } = stream.source else {
                     continue;
                 };
-                let target = stream.target;
                 let first = (at, stream.lead * self.width());
-                let pointer = self.preheaders[stage].pointer(target, offset);
-                let address = pointer.at(b, self.dtype(target).size(), first);
-                fetch(b, self.entry, target, &address, self.order()[0]);
+                let pointer = self.preheaders[stage].pointer(stream.target, offset);
+                let address = pointer.at(b, self.dtype(stream.target).size(), first);
+                read.push((stream.target, address));
             }
+            self.fetch_vectors(b, &read);
             let Some(streaming) = &rounds.streaming else {
                 return;
             };
             let cached = b.not(streaming);
             b.when(&cached, |b| {
-                for result in self.streamed() {
+                let results = self.streamed();
+                let written = results.iter().map(|result| {
                     let first = (at, self.leads[result.stage] * self.width());
                     let pointer =
                         self.preheaders[result.stage].pointer(result.target, Offset::ZERO);
-                    let address = pointer.at(b, result.size, first);
-                    fetch(b, self.entry, result.target, &address, self.order()[0]);
-                }
+                    (result.target, pointer.at(b, result.size, first))
+                });
+                let written: Vec<(Target, String)> = written.collect();
+                self.fetch_vectors(b, &written);
             });
         });
+    }
+
+    /// Fetches a vector of each of some arrays at an address, for a later row.
+    fn fetch_vectors(&self, b: &mut Builder, vectors: &[(Target, String)]) {
+        let next = self.order()[0];
+        for (target, address) in vectors {
+            fetch(b, self.entry, *target, address, next);
+        }
+        let targets: Vec<Target> = vectors.iter().map(|(target, _)| *target).collect();
+        let Some(across) = self.lies_across(b, &targets) else {
+            return;
+        };
+        b.when(&across, |b| {
+            for (target, address) in vectors {
+                let last = self.lanes.width * self.dtype(*target).size() - 1;
+                let address = b.offset(address, last);
+                fetch(b, self.entry, *target, &address, next);
+            }
+        });
+    }
+
+    /// Whether vectors of levels of some arrays lie across cache lines; `None` where points are no such vectors. The rest of a line
+    /// belongs to the next vector of the same column, which may be one of another tile, and else is fetched much later.
+    fn lies_across(&self, b: &mut Builder, targets: &[Target]) -> Option<String> {
+        self.panel?;
+        let mut bits = String::from("0");
+        for target in targets {
+            let array = &self.entry.arrays[target];
+            let address = b.value(format_args!("ptrtoint ptr {} to i64", array.pointer));
+            for more in [&address, &array.strides[0], &array.strides[1]] {
+                bits = b.value(format_args!("or i64 {bits}, {more}"));
+            }
+        }
+        let past = b.value(format_args!("and i64 {bits}, {}", LINE - 1));
+        Some(b.value(format_args!("icmp ne i64 {past}, 0")))
     }
 
     /// Fetches what a later row needs, where rows are one vector from an index on.
