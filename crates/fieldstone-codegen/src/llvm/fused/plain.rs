@@ -1,12 +1,18 @@
 //! Rows of one stage of few instructions. Where they are in the caches and stay there, a row has little work for each vector, and
 //! what looks after anything else takes its time and its registers: such rows have a loop of their own.
 
+use std::collections::HashSet;
+
+use fieldstone_stencil::Offset;
+use fieldstone_stencil::visit::accesses;
+
 use super::room::OfTile;
 use super::round::Care;
 use super::{Fused, Rounds};
 use crate::cost::cycles;
 use crate::llvm::builder::Builder;
 use crate::llvm::memory::mask_of;
+use crate::llvm::preheader::across;
 
 /// Cycles of a vector of such a stage, at most: its instructions are there more often.
 const MOST_CYCLES: f64 = 64.0;
@@ -36,7 +42,14 @@ impl Fused<'_> {
     /// A vector that is not whole, those that are, and another one that is not.
     fn emit_near(&self, b: &mut Builder, tile: &OfTile) {
         let end = &self.stages[0].range.1;
-        let [first, end_of_vectors, _] = self.of_row(b, tile);
+        let [first, end_of_vectors] = match self.is_among_others() {
+            // Most vectors lie across cache lines anyway, and to store along them takes one more where rows are short.
+            true => [tile.first.clone(), tile.end.clone()],
+            false => {
+                let [first, end, _] = self.of_row(b, tile);
+                [first, end]
+            }
+        };
         let (whole_first, whole_end) = self.whole_vectors(b, &first);
         let rounds = Rounds {
             end: end_of_vectors,
@@ -70,6 +83,16 @@ impl Fused<'_> {
             let care = Care::NearStores(&mask);
             self.round(b, &rounds, last, &values[1..], care);
         });
+    }
+
+    /// Whether most rows that the stage accesses are others than the one that it computes.
+    fn is_among_others(&self) -> bool {
+        let mut rows = HashSet::new();
+        accesses(&self.stages[0].stage.statements, &mut |access| {
+            rows.insert((access.target, across(access.offset, self.roles.vector)));
+        });
+        let others = rows.iter().filter(|(_, row)| *row != Offset::ZERO).count();
+        others > rows.len() - others
     }
 
     /// The lanes of the first vector of a row, which begins before the row does, fewer points than a vector has.
