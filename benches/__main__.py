@@ -10,7 +10,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benches import bandwidth, calls, compile, figures, gpu, machine, memory, selection, storages, suite, threads
+from benches import (
+    bandwidth,
+    calls,
+    compile,
+    figures,
+    functions,
+    gpu,
+    machine,
+    memory,
+    selection,
+    storages,
+    suite,
+    threads,
+)
 from benches.arguments import LAYOUTS, MEMORIES
 from benches.cases import CASES
 from benches.table import Table
@@ -65,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--rounds",
         type=int,
-        help="turns of each contender (default: stencils and gpu 11, storages and calls 25, compile 5, memory 3)",
+        help="turns of each contender (default: stencils and gpu 11, compile 5, memory 3, others 25)",
     )
     parser.add_argument(
         "--threads",
@@ -185,12 +198,17 @@ def _memory(arguments: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]
     return _shown(memory.run(arguments.rounds or 3), arguments)
 
 
+def _functions(arguments: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
+    return _shown(functions.run(arguments.rounds or 25), arguments)
+
+
 MEASURES = {
     "stencils": (_stencils, "stencils.json"),
     "storages": (_storages, "storages.json"),
     "compile": (_compile, "compile.json"),
     "calls": (_calls, "calls.json"),
     "memory": (_memory, "memory.json"),
+    "functions": (_functions, "functions.json"),
     "gpu": (_gpu, "gpu.json"),
 }
 
