@@ -239,14 +239,14 @@ pub(super) fn block_pointer(
     first: &str,
     size: usize,
 ) -> String {
-    // What is the same for all levels comes first, so that a loop over levels keeps it.
+    // What differs between temporaries comes last, so that the same registers and other displacements are the addresses of all.
     let scratch = &context.scratch;
-    let around = scratch.levels_around.0 * scratch.level_bytes;
-    let block = b.offset("%scratch", offset + scratch.bytes + around);
     let first = b.mul(first, -(size as i64));
-    let block = b.offset(&block, first);
+    let block = b.offset("%scratch", first);
     let level = b.mul(level, scratch.level_bytes);
-    b.offset(&block, level)
+    let level = b.offset(&block, level);
+    let around = scratch.levels_around.0 * scratch.level_bytes;
+    b.offset(&level, offset + scratch.bytes + around)
 }
 
 fn strided_pointer(
