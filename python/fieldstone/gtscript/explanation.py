@@ -175,8 +175,8 @@ class Nest:
     scratch : int or None
         Bytes of scratch memory for each thread, if that is known.
     transposed : tuple of (str, bool, bool)
-        What is transposed in blocks of columns, not only where they are not whole: the name of an array, or the text of
-        a value that is computed from several before; whether it is read, and written.
+        What is transposed in whole blocks of columns: the name of an array, or the text of a value that is computed
+        from several before; whether it is read, and written.
     streamed : int
         Bytes for each point that can be stored past the caches.
     streams : bool or None

@@ -29,7 +29,7 @@ pub struct NestFacts {
     levels: Option<ReasonFacts>,
     /// Bytes of scratch memory for each thread.
     scratch: Option<usize>,
-    /// Arrays of which blocks of columns are transposed, whole ones too, in, and out.
+    /// Arrays of which whole blocks of columns are transposed, in, and out.
     transposed: Vec<(String, bool, bool)>,
     /// Bytes for each point that can be stored past the caches, and whether they are.
     streamed: usize,
