@@ -10,16 +10,16 @@ const WORTH: usize = 16 << 10;
 
 /// At most so many modules that make up one, in the order of its text; only the module itself where it is short or cannot be split.
 pub fn split(module: &str, most: usize) -> Vec<String> {
-    let whole = Module::read(module);
     let most = most.min(module.len() / WORTH);
-    if most < 2 || whole.has_variables() {
+    if most < 2 {
         return vec![module.to_owned()];
     }
+    let whole = Module::read(module);
     let parts = whole.distributed(most);
-    match parts.len() {
-        0 | 1 => vec![module.to_owned()],
-        _ => parts.iter().map(|part| whole.text_of(part)).collect(),
+    if parts.len() < 2 || whole.has_variables() {
+        return vec![module.to_owned()];
     }
+    parts.iter().map(|part| whole.text_of(part)).collect()
 }
 
 /// A function with a body.

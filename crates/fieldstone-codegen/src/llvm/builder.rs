@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Display, Write};
 
 use super::function::Function;
-use super::known::Known;
+use super::numbering::Numbering;
 use super::types::Lanes;
 
 /// What functions refer to.
@@ -37,7 +37,7 @@ pub(super) struct Builder {
     text: String,
     next: usize,
     block: String,
-    known: Known,
+    known: Numbering,
     /// What the function refers to.
     pub needs: Needs,
     /// Other functions that this one calls.
@@ -50,7 +50,7 @@ impl Builder {
             text: String::from("entry:\n"),
             next: 0,
             block: String::from("entry"),
-            known: Known::default(),
+            known: Numbering::default(),
             needs: Needs::default(),
             functions: String::new(),
         }

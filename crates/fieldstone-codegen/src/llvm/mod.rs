@@ -5,6 +5,7 @@
 //! | [`abi`] | the words a kernel is called with |
 //! | `ahead` | what a kernel fetches into the caches before it needs it |
 //! | `builder` | blocks, loops and fresh names |
+//! | `numbering` | what is known already, and not written again |
 //! | `types` | LLVM's names of types and constants |
 //! | `kernel` | one function for each nest |
 //! | `entry` | what a kernel is made from, and what it reads on entry |
@@ -38,9 +39,9 @@ mod entry;
 mod function;
 mod fused;
 mod kernel;
-mod known;
 mod level;
 mod memory;
+mod numbering;
 mod past;
 mod place;
 mod preheader;

@@ -1,4 +1,4 @@
-//! What a function has computed already, where all that follows may use it.
+//! Value numbering: what a function has computed already, where all that follows may use it.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use std::collections::HashMap;
 ///
 /// LLVM would find them, too; but it takes longer to read and drop an instruction than not to write it.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct Numbering {
     values: HashMap<String, String>,
     /// The instructions in `values`, in the order in which they were written.
     written: Vec<String>,
@@ -14,7 +14,7 @@ pub(super) struct Known {
     branches: Vec<usize>,
 }
 
-impl Known {
+impl Numbering {
     /// The value of an instruction that has been written before.
     pub fn value(&self, instruction: &str) -> Option<&String> {
         self.values.get(instruction)
@@ -51,8 +51,9 @@ fn is_pure(instruction: &str) -> bool {
         "icmp" | "fcmp" | "select" | "getelementptr" | "shufflevector" | "insertelement" => true,
         "udiv" | "urem" | "sdiv" | "srem" | "extractelement" => true,
         "bitcast" | "inttoptr" | "ptrtoint" | "trunc" | "zext" | "sext" => true,
-        _ => ["smin", "smax"]
-            .iter()
-            .any(|function| instruction.starts_with(&format!("call i64 @llvm.{function}.i64("))),
+        _ => {
+            instruction.starts_with("call i64 @llvm.smin.i64(")
+                || instruction.starts_with("call i64 @llvm.smax.i64(")
+        }
     }
 }

@@ -177,19 +177,10 @@ impl Squares {
         rest: Option<&Rest>,
         value: Option<Value<'_>>,
     ) {
-        let along = |b: &mut Builder, first: &str, step: &str| -> Vec<String> {
-            let mut address = first.to_owned();
-            let mut all = vec![address.clone()];
-            for _ in 1..self.side {
-                address = b.offset(&address, step);
-                all.push(address.clone());
-            }
-            all
-        };
         let columns: Vec<Vec<String>> = (square.arrays.iter())
-            .map(|(array, stride)| along(b, array, stride))
+            .map(|(array, stride)| self.along(b, array, stride))
             .collect();
-        let levels = along(b, &square.scratch, &self.pitch.to_string());
+        let levels = self.along(b, &square.scratch, &self.pitch.to_string());
         if rest.is_none() && !self.past {
             for column in columns.iter().flatten() {
                 let address = b.offset(column, "%following");
@@ -229,6 +220,16 @@ impl Squares {
                 self.store(b, rows, &columns[0], level_masks.as_deref());
             }
         }
+    }
+
+    /// Addresses of as many rows as a square has, which lie a step apart.
+    fn along(self, b: &mut Builder, first: &str, step: &str) -> Vec<String> {
+        let mut all = vec![first.to_owned()];
+        for number in 1..self.side {
+            let address = b.offset(&all[number - 1], step);
+            all.push(address);
+        }
+        all
     }
 
     fn lanes(self) -> Lanes {

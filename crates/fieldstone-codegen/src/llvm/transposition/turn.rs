@@ -25,12 +25,8 @@ pub(in crate::llvm) fn define(
     let mut inner = Builder::new();
     inner.for_loop("0", "%columns", &side.to_string(), |b, column| {
         let bytes = b.mul(column, size);
-        let mut address = b.offset("%scratch", bytes);
-        let mut levels = vec![address.clone()];
-        for _ in 1..side {
-            address = b.offset(&address, pitch);
-            levels.push(address.clone());
-        }
+        let first = b.offset("%scratch", bytes);
+        let levels = squares.along(b, &first, &pitch.to_string());
         let rows = squares.load(b, &levels, None);
         let rows = squares.transposed(b, rows);
         squares.store(b, rows, &levels, None);
