@@ -141,6 +141,12 @@ impl Bound {
             Level::End => levels as i64 + i64::from(self.offset),
         }
     }
+
+    /// Points from here to before another bound, where the domain has no say in it.
+    fn until(self, end: Bound) -> Option<usize> {
+        let points = (self.level == end.level).then_some(end.offset - self.offset)?;
+        usize::try_from(points).ok()
+    }
 }
 
 impl fmt::Display for Bound {
@@ -175,6 +181,11 @@ impl Interval {
         let start = clamp(self.start);
         start..clamp(self.end).max(start)
     }
+
+    /// How many levels it has, if these are as many in every domain that is tall enough.
+    pub fn levels(self) -> Option<usize> {
+        self.start.until(self.end)
+    }
 }
 
 impl fmt::Display for Interval {
@@ -199,6 +210,11 @@ impl Range {
     /// Whether it has every point there is.
     pub fn is_full(self) -> bool {
         self == Range::default()
+    }
+
+    /// How many points it has at most, if the domain has no say in it.
+    pub fn points(self) -> Option<usize> {
+        self.start?.until(self.end?)
     }
 
     /// The reach of those points of the range that lie within a reach, as `(lower, upper)` around the domain; `None` where

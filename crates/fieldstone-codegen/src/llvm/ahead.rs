@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
+use fieldstone_stencil::Axis;
 use fieldstone_stencil::ir::{Stencil, Target as Written};
 use fieldstone_stencil::schedule::{ColumnNest, Roles, RowNest, Stage};
 use fieldstone_stencil::visit::Accesses;
-use fieldstone_stencil::{Axis, Interval};
 
 use super::builder::Builder;
 use super::entry::Array;
@@ -21,8 +21,8 @@ pub struct Fetch {
     pub eighths: usize,
     /// Whether rows are fetched even where they follow each other in memory.
     pub in_order: bool,
-    /// Bytes that short rows read of each level: of rows with fewer levels, more are fetched. 0 where that does not matter.
-    pub level: usize,
+    /// Bytes that short rows read of each level: of rows with fewer levels, more are fetched. `None` where that does not matter.
+    pub level: Option<usize>,
 }
 
 /// Rows ahead, where a tile has many of them.
@@ -75,7 +75,7 @@ impl Fetch {
             ahead,
             eighths: 0,
             in_order: true,
-            level: 0,
+            level: None,
         }
     }
 
@@ -87,7 +87,7 @@ impl Fetch {
                 ahead: levels_ahead(nest, stencil, scratch),
                 eighths: MORE_THAN_OWN,
                 in_order: true,
-                level: 0,
+                level: None,
             },
         }
     }
@@ -103,8 +103,10 @@ impl Fetch {
     /// How far ahead a kernel fetches on so many levels, if it does.
     pub fn far(self, levels: usize) -> usize {
         match self.level {
-            0 => self.ahead,
-            level => (BYTES_AHEAD / (level * levels).max(LINE)).clamp(self.ahead, MOST_SHORT_AHEAD),
+            None => self.ahead,
+            Some(level) => {
+                (BYTES_AHEAD / (level * levels).max(LINE)).clamp(self.ahead, MOST_SHORT_AHEAD)
+            }
         }
     }
 }
@@ -115,16 +117,16 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch) -> Fetch {
         return Fetch::always(PANELS_AHEAD);
     }
     let is_short = roles.vector == Axis::K;
-    let few = |stage: &Stage| levels(stage.interval).is_some();
+    let few = |stage: &Stage| stage.interval.levels().is_some();
     if is_short && nest.stages.iter().all(few) {
         return Fetch {
             ahead: LINES_AHEAD,
             eighths: MORE_THAN_OWN,
             in_order: true,
-            level: 0,
+            level: None,
         };
     }
-    let level = if is_short { level(nest, stencil) } else { 0 };
+    let level = is_short.then(|| level(nest, stencil)).flatten();
     if reads_own_rows(nest) {
         return Fetch {
             ahead: if is_short { SHORT_AHEAD } else { AHEAD },
@@ -146,8 +148,8 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch) -> Fetch {
     }
 }
 
-/// Bytes of each level that a nest of rows along `K` reads, each array counted once.
-fn level(nest: &RowNest, stencil: &Stencil) -> usize {
+/// Bytes of each level that a nest of rows along `K` reads, each array counted once, if it reads any.
+fn level(nest: &RowNest, stencil: &Stencil) -> Option<usize> {
     let statements = nest.stages.iter().flat_map(|stage| &stage.statements);
     let reads = statements.flat_map(|statement| Accesses::of(statement).reads);
     let read: HashSet<Written> = reads.map(|(target, _)| target).collect();
@@ -156,14 +158,7 @@ fn level(nest: &RowNest, stencil: &Stencil) -> usize {
     let sizes = volumes
         .into_iter()
         .map(|target| stencil.target_dtype(target).size());
-    sizes.sum()
-}
-
-/// Levels of an interval that has as many in every domain.
-pub(super) fn levels(interval: Interval) -> Option<usize> {
-    let Interval { start, end } = interval;
-    let points = (start.level == end.level).then_some(end.offset - start.offset)?;
-    usize::try_from(points).ok()
+    Some(sizes.sum()).filter(|bytes| *bytes > 0)
 }
 
 /// Whether a nest reads nothing but the row that it computes, so that it gets to each row once.

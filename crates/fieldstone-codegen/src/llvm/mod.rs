@@ -232,7 +232,7 @@ impl Kernel {
         let ahead = (self.fetch).with(levels, points.saturating_mul(self.moved), caches);
         // What follows the next tile is needed too late.
         match (self.scratch).near_rows(levels, self.streams(points, caches)) {
-            Some(rows) if self.fetch.level > 0 => ahead.min(rows),
+            Some(rows) if self.fetch.level.is_some() => ahead.min(rows),
             _ => ahead,
         }
     }

@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 
-use fieldstone_stencil::grid::Range;
 use fieldstone_stencil::ir::Stencil;
 use fieldstone_stencil::schedule::Stage;
 use fieldstone_stencil::{Axis, DType};
@@ -21,17 +20,10 @@ pub(super) fn lanes(context: &Context<'_>, stage: &Stage, points: usize) -> Lane
 /// Lanes of the widest type of a stage that fill a register; one where it never has as many points.
 pub(super) fn width(context: &Context<'_>, stage: &Stage, vector: Axis) -> usize {
     let lanes = register_width(context, stage);
-    match points(stage.area.along(vector)) {
+    match stage.area.along(vector).points() {
         Some(points) if points < lanes => 1,
         _ => lanes,
     }
-}
-
-/// Points of a range, at most, where the domain has no say in it.
-fn points(range: Range) -> Option<usize> {
-    let (start, end) = (range.start?, range.end?);
-    let points = (start.level == end.level).then_some(end.offset - start.offset)?;
-    usize::try_from(points).ok()
 }
 
 fn register_width(context: &Context<'_>, stage: &Stage) -> usize {

@@ -243,8 +243,7 @@ fn ambiguous_write(
         Target::Field(id) => stencil.field(id).span,
         Target::Temp(id) => stencil.temporary(id).span,
     };
-    let one_level = interval.start.level == interval.end.level
-        && interval.end.offset - interval.start.offset <= 1;
+    let one_level = interval.levels().is_some_and(|levels| levels <= 1);
     let missing = (Axis::ALL.into_iter()).find(|axis| {
         let runs_in_order = computation.order != Order::Parallel || one_level;
         !axes.contains(*axis) && (*axis != Axis::K || !runs_in_order)

@@ -138,8 +138,7 @@ pub(super) fn direction(order: Order) -> i32 {
 }
 
 fn is_one_level(interval: Interval) -> bool {
-    let Interval { start, end } = interval;
-    start.level == end.level && end.offset - start.offset <= 1
+    interval.levels().is_some_and(|levels| levels <= 1)
 }
 
 /// What stages write.

@@ -6,7 +6,6 @@ use fieldstone_stencil::Axis;
 use super::room::OfTile;
 use super::round::{Care, Masks};
 use super::{BEYOND, Fused, Rounds, Rows, regions};
-use crate::llvm::ahead::levels;
 use crate::llvm::builder::Builder;
 use crate::llvm::memory::lane_mask;
 use crate::llvm::preheader::visit;
@@ -45,7 +44,7 @@ impl Fused<'_> {
         if !self.is_short() {
             return None;
         }
-        let points = levels(self.stages[0].stage.interval)?.max(1);
+        let points = self.stages[0].stage.interval.levels()?.max(1);
         let width = points.next_power_of_two();
         (width <= self.lanes.width).then_some(Lanes { width })
     }

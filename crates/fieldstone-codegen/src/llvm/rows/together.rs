@@ -8,8 +8,6 @@ use fieldstone_stencil::schedule::{RowLoop, RowNest, Stage};
 use fieldstone_stencil::visit::accesses;
 use fieldstone_stencil::{Axis, Offset};
 
-use crate::llvm::ahead::levels;
-
 /// A loop and its stages.
 type Loop<'a> = (RowLoop, &'a [Stage]);
 
@@ -44,7 +42,7 @@ pub(super) fn longest<'a, T>(
 ) -> Option<usize> {
     let may_be_long = |one: &'a T| {
         let stages = stages(one);
-        stages.iter().any(|stage| levels(stage.interval).is_none())
+        stages.iter().any(|stage| stage.interval.levels().is_none())
     };
     let mut long = (0..loops.len()).filter(|number| may_be_long(&loops[*number]));
     let first = long.next().filter(|_| nest.roles.vector == Axis::K);
