@@ -5,7 +5,7 @@
 //! transpositions if it is added behind them and one if before. So the arrays that nothing else needs are not transposed, the value is.
 
 use fieldstone_stencil::ir::{
-    BinaryOp, Builtin, Expr, ExprKind, ScalarId, Target, TempId, Temporary, UnaryOp,
+    BinaryOp, Builtin, Expr, ExprKind, Literal, ScalarId, Target, TempId, Temporary, UnaryOp,
 };
 use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::{ColumnNest, Placement, Schedule, Sweep};
@@ -226,7 +226,18 @@ fn all_written(sweep: &Sweep) -> Vec<Target> {
 
 /// Whether two values are the same to the last bit, zeros with their signs.
 fn is_same(a: &Expr, b: &Expr) -> bool {
-    a == b && format!("{a:?}") == format!("{b:?}")
+    a == b && reals(a) == reals(b)
+}
+
+/// The bits of the real numbers that an expression contains.
+fn reals(expr: &Expr) -> Vec<u64> {
+    let mut found = Vec::new();
+    expr.walk(|node| {
+        if let ExprKind::Literal(Literal::Float(number)) = node.kind {
+            found.push(number.to_bits());
+        }
+    });
+    found
 }
 
 /// What an expression is computed from.
