@@ -6,33 +6,9 @@ import numpy as np
 import pytest
 
 import fieldstone
+from benches.cases.vadv import vadv
 from fieldstone import _jit, gtscript
-from fieldstone.gtscript import BACKWARD, FORWARD, Field, computation, interval
 from tests.cache import scheme
-
-
-def solve(a: Field[float], b: Field[float], w: Field[float], out: Field[float]):
-    with computation(FORWARD):
-        with interval(0, 1):
-            c = 0.25 * (w[0, 0, 1] + w) / (2.0 + b)
-            d = (a + b) / (2.0 + b)
-        with interval(1, -1):
-            down = -0.25 * (w[1, 0, 0] + w)
-            up = 0.25 * (w[1, 0, 1] + w[0, 0, 1])
-            explicit = -0.5 * (down * (a[0, 0, -1] - a) + up * (a[0, 0, 1] - a))
-            c = up / (2.0 + b - down * c[0, 0, -1])
-            d = (a + b + explicit - down * d[0, 0, -1]) / (2.0 + b - down * c[0, 0, -1])
-        with interval(-1, None):
-            down = -0.25 * (w[1, 0, 0] + w)
-            c = 0.0
-            d = (a + b - down * d[0, 0, -1]) / (2.0 + b - down * c[0, 0, -1])
-    with computation(BACKWARD):
-        with interval(-1, None):
-            x = d
-            out = x
-        with interval(0, -1):
-            x = d - c * x[0, 0, 1]
-            out = x
 
 
 @pytest.fixture
@@ -58,13 +34,16 @@ def compiled(monkeypatch):
 
 
 def result(backend, directory):
-    """Call the stencil with arrays whose levels are contiguous."""
-    stencil = scheme.make(solve, directory) if backend == "cpu_ifirst" else gtscript.stencil(backend, solve)
+    """Solve tridiagonal systems in arrays whose levels are contiguous."""
+    types = {"real": np.float64}
+    if backend == "cpu_ifirst":
+        stencil = scheme.make(vadv, directory, dtypes=types)
+    else:
+        stencil = gtscript.stencil(backend, vadv, dtypes=types)
     rng = np.random.default_rng(5)
-    a, b, w = (rng.random((13, 19, 21)) for _ in range(3))
-    out = np.zeros_like(a)
-    stencil(a, b, w, out, origin=(0, 0, 0), domain=(12, 19, 21))
-    return out
+    fields = [rng.random((13, 19, 21)) for _ in range(5)]
+    stencil(*fields, rate=3.0, origin=(0, 0, 0), domain=(12, 19, 21))
+    return fields[0]
 
 
 def test_parts_give_what_the_whole_gives(directory, threads, compiled):
