@@ -124,7 +124,11 @@ def test_backends_without_a_schedule_ignore_it(backend: str) -> None:
 @pytest.mark.parametrize(
     ("schedule", "error", "message"),
     [
-        ({"tiel": 3}, errors.ArgumentValueError, "'tiel' is not known"),
+        (
+            {"tiel": 3},
+            errors.ArgumentValueError,
+            "'tiel' is not known.* vector, tile.I, tile.J, tile.K, stores, fetch, tuned",
+        ),
         ({"store": "cached"}, errors.ArgumentValueError, "did you mean 'stores'"),
         ({"tile": {"L": 3}}, errors.ArgumentValueError, "'tile.L' is not known"),
         ({"tile": {"I": 0}}, errors.ArgumentValueError, "tile.I is 0, expected an integer from 1 to 65536"),
@@ -134,7 +138,9 @@ def test_backends_without_a_schedule_ignore_it(backend: str) -> None:
         ({"tile": (8, 8)}, errors.ArgumentValueError, r"tile is \(8, 8\), expected points along an axis"),
         ({"stores": "far"}, errors.ArgumentValueError, "stores is far, expected 'cached' or 'streamed'"),
         ({"fetch": 65}, errors.ArgumentValueError, "fetch is 65, expected an integer from 0 to 64"),
-        ("tile.J", errors.ArgumentValueError, "tile.J is , expected an integer"),
+        ("tile.J", errors.ArgumentValueError, "tile.J has no value, expected an integer"),
+        ("tuned=3", errors.ArgumentValueError, "'tuned' has no value but True or False"),
+        ({"tuned": 3}, errors.ArgumentValueError, "'tuned' has no value but True or False"),
         (3, errors.ArgumentTypeError, "schedule is 3, expected a mapping"),
     ],
 )

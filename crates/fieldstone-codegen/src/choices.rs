@@ -59,7 +59,7 @@ pub enum ChoiceError {
     #[error("'{0}' is not known")]
     Name(String),
     /// The value is not one of those that may be chosen.
-    #[error("{name} is {value}, expected {expected}")]
+    #[error("{name} {}, expected {expected}", if .value.is_empty() { "has no value".to_owned() } else { format!("is {value}") })]
     Value {
         /// The choice.
         name: String,
@@ -251,7 +251,10 @@ mod tests {
                 "tile.I=0",
                 "tile.I is 0, expected an integer from 1 to 65536",
             ),
-            ("stores=", "stores is , expected 'cached' or 'streamed'"),
+            (
+                "stores=",
+                "stores has no value, expected 'cached' or 'streamed'",
+            ),
             ("fetch=65", "fetch is 65, expected an integer from 0 to 64"),
             ("fetch=-1", "fetch is -1, expected an integer from 0 to 64"),
             (

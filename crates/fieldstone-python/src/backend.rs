@@ -85,6 +85,16 @@ impl Backend {
         }
     }
 
+    /// Names of what the option `schedule` can choose.
+    pub fn choices(self) -> &'static [&'static str] {
+        match self {
+            // They have no schedule, and ignore those of others.
+            Backend::Debug | Backend::Numpy => &Choices::NAMES,
+            Backend::CpuKFirst | Backend::CpuIFirst => &Choices::OF_PROCESSORS,
+            Backend::Gpu => &Choices::OF_DEVICES,
+        }
+    }
+
     /// Where its stencils run.
     pub fn side(self) -> Side {
         match self {
@@ -146,7 +156,7 @@ impl Executor {
             }
             Backend::Numpy => NumpyText::new(py, program).map(Executor::Numpy),
             Backend::CpuKFirst | Backend::CpuIFirst => {
-                check_choices(py, backend, &choices, &Choices::OF_PROCESSORS)?;
+                check_choices(py, backend, &choices)?;
                 let jit = Llvmlite::shared(py)?;
                 let CacheOptions { cache, reuse } = cache;
                 let name = backend.name();
@@ -155,7 +165,7 @@ impl Executor {
                 Ok(Executor::Native(Box::new(native)))
             }
             Backend::Gpu => {
-                check_choices(py, backend, &choices, &Choices::OF_DEVICES)?;
+                check_choices(py, backend, &choices)?;
                 let jit = Llvmlite::shared(py)?;
                 let CacheOptions { cache, reuse } = cache;
                 let gpu = deep(|| Gpu::new(program, jit, cache, reuse, choices, tuned));
@@ -371,12 +381,8 @@ impl Executor {
 }
 
 /// Refuses choices that the code of a backend does not have.
-fn check_choices(
-    py: Python<'_>,
-    backend: Backend,
-    choices: &Choices,
-    known: &[&str],
-) -> PyResult<()> {
+fn check_choices(py: Python<'_>, backend: Backend, choices: &Choices) -> PyResult<()> {
+    let known = backend.choices();
     let words = choices.beside(known);
     if words.is_empty() {
         return Ok(());

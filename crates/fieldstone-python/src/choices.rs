@@ -10,9 +10,14 @@ use crate::errors::raise;
 /// Word for choices that are to be measured.
 const TUNED: &str = "tuned";
 
-/// The choices of `schedule=`, and whether the others are to be measured: a mapping such as `{"tile": {"J": 32}, "stores": "cached"}`, or the words that `explain` has for
-/// them, `"tile.J=32 stores=cached"`, with or without `"tuned"`.
-pub fn choices(py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<(Choices, bool)> {
+/// The choices of `schedule=`, and whether the others are to be measured: a mapping such as `{"tile": {"J": 32}, "stores": "cached"}`, or
+/// the words that `explain` has for them, `"tile.J=32 stores=cached"`, with or without `"tuned"`. `known` is what the backend has.
+pub fn choices(
+    py: Python<'_>,
+    options: Option<&Bound<'_, PyDict>>,
+    known: &[&'static str],
+) -> PyResult<(Choices, bool)> {
+    let refuse = |error| refuse(py, &error, known);
     let given = options.map_or(Ok(None), |options| options.get_item("schedule"))?;
     let Some(given) = given.filter(|given| !given.is_none()) else {
         return Ok((Choices::default(), false));
@@ -21,7 +26,7 @@ pub fn choices(py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<
         let words = words.to_string();
         let (tuned, others): (Vec<&str>, Vec<&str>) =
             words.split_whitespace().partition(|word| *word == TUNED);
-        let choices = Choices::parse(&others.join(" ")).map_err(|error| refuse(py, &error))?;
+        let choices = Choices::parse(&others.join(" ")).map_err(refuse)?;
         return Ok((choices, !tuned.is_empty()));
     }
     let (mut choices, mut tuned) = (Choices::default(), false);
@@ -36,7 +41,7 @@ pub fn choices(py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<
     each(given, "", &mut |name, value| {
         match (name, value) {
             (TUNED, "True" | "False") => tuned = value == "True",
-            _ => (choices.set(name, value)).map_err(|error| refuse(py, &error))?,
+            _ => choices.set(name, value).map_err(refuse)?,
         }
         Ok(())
     })?;
@@ -63,10 +68,15 @@ fn each(
     Ok(())
 }
 
-fn refuse(py: Python<'_>, error: &ChoiceError) -> PyErr {
+fn refuse(py: Python<'_>, error: &ChoiceError, known: &[&'static str]) -> PyErr {
     let hint = match error {
+        ChoiceError::Name(name) if name == TUNED => {
+            let message = "schedule: 'tuned' has no value but True or False, as in {'tuned': True}, and is a word by itself, as in \
+                           'tuned tile.J=32'";
+            return raise(py, "ArgumentValueError", message.to_owned());
+        }
         ChoiceError::Name(name) => {
-            let known = [Choices::NAMES.as_slice(), &[TUNED]].concat();
+            let known = [known, &[TUNED]].concat();
             let close = closest(name, known.iter().copied());
             let close = close.map_or_else(String::new, |name| format!(" (did you mean '{name}'?)"));
             format!("{close}; what can be chosen: {}", known.join(", "))

@@ -121,7 +121,7 @@ impl Stencil {
                 backend,
                 &program,
                 CacheOptions::of(py, options)?,
-                choices(py, options)?,
+                choices(py, options, backend.choices())?,
                 check_nan(py, backend, option("check_nan")?)?,
             )?,
             backend,
