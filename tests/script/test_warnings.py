@@ -107,3 +107,18 @@ def test_every_warning_is_known_to_the_silencers():
     with pytest.warns(errors.StencilWarning) as caught:
         define(suspicious, ignore=["FS9999"])
     assert str(caught[0].message).endswith(f"the warnings are {', '.join(explained)}")
+
+
+def test_options_that_nobody_knows_are_warned_of_where_they_are_given(tmp_path: Path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "from fieldstone.gtscript import PARALLEL, Field, computation, interval, stencil\n\n\n"
+        '@stencil(backend="numpy", thread=2)\n'
+        "def copy(inp: Field[float], out: Field[float]):\n"
+        "    with computation(PARALLEL), interval(...):\n"
+        "        out = inp\n\n\n"
+        'stencil("numpy", copy, schedul="tuned")\n'
+    )
+    run = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, check=True)
+    places = re.findall(r"^(.*): UserWarning: .*\(did you mean '(.*)'\?\)$", run.stderr, flags=re.MULTILINE)
+    assert places == [(f"{program}:4", "threads"), (f"{program}:10", "schedule")]

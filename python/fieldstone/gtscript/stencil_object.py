@@ -14,6 +14,8 @@ import numpy as np
 from fieldstone import _core
 from fieldstone.errors import ArgumentTypeError, ArgumentValueError, DimensionsError
 
+from . import warning
+
 if TYPE_CHECKING:
     from .explanation import Explanation
     from .recipe import Recipe
@@ -254,7 +256,7 @@ class StencilObject(_core.Stencil):
                 f"stencil {self.name!r}: option(s) {', '.join(unknown)} are not known and have no effect; "
                 f"the options are: {', '.join(_OPTIONS)}"
                 + (f" (did you mean {', '.join(map(repr, close))}?)" if close else ""),
-                stacklevel=3,
+                stacklevel=warning.caller(),
             )
 
     @property

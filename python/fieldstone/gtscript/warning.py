@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from types import FunctionType
+from pathlib import Path
+from types import FrameType, FunctionType
 from typing import Any
 
 from .. import _core
 from ..errors import ArgumentTypeError, StencilWarning
 
 VARIABLE = "FIELDSTONE_IGNORE"
+
+_PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
 
 def report(found: Iterable[Mapping[str, Any]], function: FunctionType, ignore: Sequence[str]) -> None:
@@ -35,6 +39,16 @@ def report(found: Iterable[Mapping[str, Any]], function: FunctionType, ignore: S
         warning = StencilWarning(f"{code}: {rendered}")
         warning.diagnostic = dict(diagnostic)
         _warn(warning, function, diagnostic.get("file"), diagnostic.get("line"))
+
+
+def caller() -> int:
+    """Count, for ``stacklevel`` of a warning that who asks gives, the frames up to the line outside of this package."""
+    level = 1
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+        level += 1
+    return level
 
 
 def _warn(warning: StencilWarning, function: FunctionType, file: Any = None, line: Any = None) -> None:
