@@ -547,7 +547,7 @@ WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
     (
         arrays(inp=np.ones((6, 6))),
         errors.ShapeError,
-        r"'inp' has 2 dimension\(s\) \(shape \[6, 6\]\), expected 3 along IJK",
+        r"'inp' has 2 dimension\(s\) \(shape \(6, 6\)\), expected 3 along IJK",
     ),
     (arrays(out=np.ones((6, 6, 6, 1))), errors.ShapeError, "'out' has 4 dimension"),
     (

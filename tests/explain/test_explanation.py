@@ -251,6 +251,11 @@ def test_few_tiles_and_functions_are_hinted_at() -> None:
         ({"layout": "cpu_jfirst"}, errors.ArgumentValueError, "layout: .*cpu_jfirst"),
         ({"layout": 3}, errors.ArgumentTypeError, "layout is .*expected a preset"),
         (
+            {"layout": "Q"},
+            errors.ArgumentValueError,
+            "layout: 'Q' is no preset; known are C, .*, gpu; or an axis: I, J, K",
+        ),
+        (
             {"layout": {"imp": "I"}},
             errors.ArgumentValueError,
             r"'imp'.* \(did you mean 'inp'\?\); its fields are: inp, out",

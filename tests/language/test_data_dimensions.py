@@ -415,7 +415,7 @@ def test_what_a_stencil_knows_of_its_fields() -> None:
         (np.zeros((4, 3, 2, 2)), r"'v' has data dimensions of the sizes \[2\], expected \[3\]"),
         (
             np.zeros((4, 3, 2)),
-            r"'v' has 3 dimension\(s\) \(shape \[4, 3, 2\]\), expected 3 along IJK and 1 data dimension",
+            r"'v' has 3 dimension\(s\) \(shape \(4, 3, 2\)\), expected 3 along IJK and 1 data dimension",
         ),
     ],
 )

@@ -87,8 +87,10 @@ impl Stencil {
 impl Stencil {
     /// The layout that arrays of a preset have.
     pub(super) fn layout_of_preset(&self, py: Python<'_>, name: &str) -> PyResult<Layout> {
-        let preset = Preset::find(name)
-            .map_err(|error| raise(py, "ArgumentValueError", format!("layout: {error}")))?;
+        let preset = Preset::find(name).map_err(|error| {
+            let message = format!("layout: {error}; or an axis: I, J, K");
+            raise(py, "ArgumentValueError", message)
+        })?;
         let fields = self.program.stencil.fields.iter();
         Ok(Layout(
             fields.map(|field| innermost(&preset, field.axes)).collect(),

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use crate::errors::raise;
 use crate::interface::{Description, Hooks, MAX_RANK};
-use crate::storage::Tracked;
+use crate::storage::{Tracked, axes};
 
 /// An array argument, along I, J, K.
 pub struct Operand<'py> {
@@ -340,10 +340,10 @@ fn wrong_rank(py: Python<'_>, field: &Requirement, description: &Description<'_>
         py,
         "ShapeError",
         format!(
-            "argument '{}' has {} dimension(s) (shape {:?}), expected {}",
+            "argument '{}' has {} dimension(s) (shape {}), expected {}",
             field.name,
             description.rank,
-            description.shape(),
+            axes::numbers(description.shape()),
             expected.join(" and ")
         ),
     )

@@ -9,7 +9,7 @@ mod access;
 mod advanced;
 mod assign;
 mod attributes;
-mod axes;
+pub(crate) mod axes;
 mod creation;
 mod cupy;
 mod device_array;
