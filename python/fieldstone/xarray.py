@@ -188,7 +188,8 @@ def _problem(array: DataArray, labels: Mapping[str, set[str]], argument: str, la
             if key in ("axis", "standard_name", "units", "positive")
         }
         meaning = " or ".join(sorted(meanings)) or "unknown"
-        lines.append(f"  {dim}: {meaning}" + (f" {attributes}" if attributes else " (no coordinate with metadata)"))
+        nothing = "" if meanings else " (no coordinate with metadata)"
+        lines.append(f"  {dim}: {meaning}" + (f" {attributes}" if attributes else nothing))
     if "cf_xarray" not in sys.modules:
         lines.append("  (cf_xarray is not installed; with it, standard names and units are read as well)")
     return "\n".join(lines)

@@ -63,6 +63,7 @@ def test_dims_by_name_and_by_metadata(value: xr.DataArray, expected: tuple[str, 
         (xr.DataArray(np.zeros((2, 3))), "dim_0: unknown"),
         (array(LEVEL, coordinate("t", 2, axis="T")), "t: unknown {'axis': 'T'}"),
         (array(LEVEL, coordinate("ilev", 2, axis="Z")), "ilev: K"),
+        (xr.DataArray(np.zeros((2, 3)), dims=("J", "x")), "\n  J: J\n  x: unknown (no coordinate with metadata)"),
         (array(coordinate("a", 2, axis="X"), b=("a", [0.0, 1.0], {"standard_name": "latitude"})), "a: I or J"),
     ],
 )

@@ -10,6 +10,8 @@ from fieldstone._repr.stencil import words
 from fieldstone.gtscript.explanation import Explanation, Nest, Stage
 
 _WIDTH = 118
+# What the last column of a table has at least.
+_LAST_COLUMN = 40
 # Statements of a loop beyond which some are left out, and loops of a nest.
 _STATEMENTS_SHOWN = 12
 _STAGES_SHOWN = 40
@@ -146,7 +148,7 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
     for row in rows:
         start = "  " + "  ".join(row[n].ljust(widths[n]) for n in used[:-1])
         start += "  " if len(used) > 1 else ""
-        yield from _wrapped(row[used[-1]], start, " " * min(len(start), _WIDTH // 2))
+        yield from _wrapped(row[used[-1]], start, " " * min(len(start), _WIDTH - _LAST_COLUMN))
 
 
 def _wrapped(words: str, first: str, rest: str) -> Iterable[str]:
