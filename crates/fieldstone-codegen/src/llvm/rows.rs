@@ -82,9 +82,23 @@ fn tile_numbers(b: &mut Builder, count: &[String; 3], roles: Roles, task: &str) 
     let second = b.value(format_args!("urem i64 {rest}, {far}"));
     let slide = b.value(format_args!("udiv i64 {rest}, {far}"));
     match roles.are_panels() {
-        true => [second, first, slide],
+        true => {
+            let others = b.mul(far, &count[roles.slide.index()]);
+            [second, turned(b, &first, near, (&rest, &others)), slide]
+        }
         false => [first, second, slide],
     }
+}
+
+/// The number of a tile among `count` with other lines of the same columns, which are the `columns.0`th of `columns.1`: these begin
+/// with another line each, so that threads are at lines that are spread over a column. Were all at the same one, of columns a
+/// multiple of 512 bytes apart, memory would store lines half as fast: addresses choose its channels. Lines of a pair stay together.
+fn turned(b: &mut Builder, number: &str, count: &str, columns: (&str, &str)) -> String {
+    let whole = b.mul(columns.0, count);
+    let part = b.value(format_args!("udiv i64 {whole}, {}", columns.1));
+    let first = b.value(format_args!("and i64 {part}, -2"));
+    let turned = b.add(number, &first);
+    b.value(format_args!("urem i64 {turned}, {count}"))
 }
 
 /// Levels that the first vector of each column begins before the first level, so that vectors of what a nest writes are aligned;
