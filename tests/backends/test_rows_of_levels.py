@@ -22,6 +22,12 @@ def chain(inp: Field["real"], out: Field["real"]):
         out = smoothed(thrice)
 
 
+def flattened(inp: Field["real"], out: Field["real"]):
+    with computation(PARALLEL), interval(...):
+        once = smoothed(inp)
+        out = smoothed(once)
+
+
 def layered(inp: Field["real"], ground: Field[IJ, "real"], weight: Field[K, "real"], out: Field["real"]):
     with computation(PARALLEL):
         with interval(0, 2):
@@ -52,7 +58,7 @@ def data(shape, dtype, seed=1):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("levels", [1, 3, 8, 17, 60])
+@pytest.mark.parametrize("levels", [1, 3, 8, 17, 60, 528])
 @pytest.mark.parametrize("plane", [(1, 1), (5, 37), (40, 3)])
 def test_chain(backend, plane, levels, dtype):
     inp, out = data((plane[0] + 8, plane[1] + 8, levels), dtype), np.zeros((*plane, levels), dtype)
@@ -86,7 +92,7 @@ def test_every_level_has_its_own_statements(backend, levels, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("levels", [5, 16, 64, 80])
+@pytest.mark.parametrize("levels", [5, 16, 64, 80, 528])
 @pytest.mark.parametrize("first", [(0, 0), (3, 3), (7, 7), (2, 5)])
 def test_arrays_begin_anywhere_in_a_cache_line(backend, first, levels, dtype):
     """Vectors of levels are aligned where columns lie whole lines apart, if all arrays begin alike."""
@@ -109,3 +115,13 @@ def test_explain_says_so():
     (nest,) = stencil.explain(domain=(128, 128, 200)).nests
     assert [(loop.axis, loop.role) for loop in nest.loops] == [("I", "slide"), ("J", "row"), ("K", "vector")]
     assert nest.scratch <= 512 * 1024
+
+
+@pytest.mark.parametrize(
+    ("dtype", "levels", "tile"),
+    [(np.float64, 128, 8), (np.float64, 300, 32), (np.float32, 300, 16), (np.float32, 520, 64)],
+)
+def test_tiles_have_more_lines_of_columns_that_fill_pages(dtype, levels, tile):
+    stencil = gtscript.stencil("cpu_kfirst", flattened, dtypes={"real": dtype})
+    (nest,) = stencil.explain(domain=(128, 128, levels)).nests
+    assert nest.loops[-1].tile == tile

@@ -14,6 +14,12 @@ const FEWEST_ROWS_PER_CHUNK: usize = 8;
 /// Tiles for each thread, so that threads finish together.
 const TILES_PER_THREAD: usize = 4;
 
+/// Bytes of a column beyond which fewer than two fit a page of memory.
+const LONG: usize = 2048;
+
+/// Lines of such a column that a tile has where it has one of others: that of a page of its own is found anew for each tile.
+const LINES_OF_LONG: usize = 4;
+
 /// How columns whose levels follow each other in memory share cache lines with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lines {
@@ -83,6 +89,9 @@ impl Tiles {
                 let levels = match (scratch.line, lines) {
                     // Those that share lines would have each moved twice.
                     (None, _) | (_, Lines::Shared) => levels,
+                    (Some(line), _) if blocks.div_ceil(line) * LINE >= LONG => {
+                        levels.min(line * LINES_OF_LONG)
+                    }
                     // One line leaves most of the cache to a row.
                     (Some(line), _) => line,
                 };
