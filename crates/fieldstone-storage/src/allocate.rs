@@ -80,8 +80,9 @@ impl Spec {
         let padded = self.alignment > 1 && alignment > self.itemsize;
         let alignment = if self.alignment == 1 { 1 } else { alignment };
         let mut strides = PerAxis::from_elem(0, self.shape.len());
-        let mut bytes = self.itemsize;
+        let (mut bytes, mut padding) = (self.itemsize, 0);
         for (place, &axis) in self.layout.order().iter().rev().enumerate() {
+            let line = bytes;
             if place == 1 && padded {
                 bytes = bytes
                     .checked_next_multiple_of(alignment)
@@ -89,6 +90,9 @@ impl Spec {
             }
             if place >= 1 && padded && alignment < ALIAS && bytes.is_multiple_of(ALIAS) {
                 bytes = bytes.checked_add(alignment).ok_or_else(too_large)?;
+            }
+            if place == 1 {
+                padding = bytes - line;
             }
             strides[axis] = isize::try_from(bytes).map_err(|_| too_large())?;
             // An empty axis must not make the strides of the others zero.
@@ -101,6 +105,7 @@ impl Spec {
         Ok(Plan {
             strides,
             bytes: if empty { 0 } else { bytes },
+            padding: if empty { 0 } else { padding },
             alignment,
         })
     }
@@ -147,6 +152,8 @@ const LEAST_ALIGNMENT: usize = 64;
 struct Plan {
     strides: PerAxis<isize>,
     bytes: usize,
+    /// Bytes behind each line that no element has; they are part of `bytes` behind the last one, too.
+    padding: usize,
     alignment: usize,
 }
 
@@ -304,7 +311,7 @@ impl Allocation {
                 Some(Arc::clone(&buffer)),
             )?
         };
-        Ok((buffer, view))
+        Ok((buffer, view.with_padding(plan.padding)))
     }
 }
 
@@ -429,6 +436,15 @@ mod tests {
                 return Ok(());
             }
             let unit = spec.layout.unit_axis();
+            prop_assert!(bounds.end + view.padding() <= start + buffer.bytes());
+            prop_assert!(view.padding().is_multiple_of(spec.itemsize));
+            if let (Some(unit), 1..) = (unit, view.padding()) {
+                let mut shape = spec.shape.clone();
+                shape[unit] += view.padding() / spec.itemsize;
+                // SAFETY: nobody looks at the elements.
+                let wider = unsafe { View::new(view.pointer(), shape, view.strides(), spec.itemsize, None) };
+                prop_assert!(!wider.unwrap().shares_elements());
+            }
             let mut lines = vec![view.pointer().addr()];
             for axis in 0..spec.shape.len() {
                 let stride = view.strides()[axis].unsigned_abs();

@@ -15,6 +15,8 @@ pub struct View {
     shape: PerAxis<usize>,
     strides: PerAxis<isize>,
     itemsize: usize,
+    /// See [`View::padding`].
+    padding: usize,
     owner: Option<Arc<Buffer>>,
 }
 
@@ -26,6 +28,7 @@ impl Clone for View {
             shape: PerAxis::from_slice(&self.shape),
             strides: PerAxis::from_slice(&self.strides),
             itemsize: self.itemsize,
+            padding: self.padding,
             owner: self.owner.clone(),
         }
     }
@@ -67,6 +70,7 @@ impl View {
             shape,
             strides,
             itemsize,
+            padding: 0,
             owner,
         };
         match view.checked_bounds() {
@@ -78,11 +82,18 @@ impl View {
         }
     }
 
-    /// The same geometry elsewhere, in memory that `owner` keeps alive; to be accessed as the memory there may be.
+    /// The same where so many bytes behind each line along the axis with unit stride are allocated and no element's.
+    pub(crate) fn with_padding(self, padding: usize) -> Self {
+        Self { padding, ..self }
+    }
+
+    /// The same geometry elsewhere, in memory that `owner` keeps alive; to be accessed as the memory there may be. Nothing is known
+    /// of what lies between the lines there.
     pub fn at_address(&self, pointer: *mut u8, owner: Option<Arc<Buffer>>) -> Self {
         Self {
             pointer,
             owner,
+            padding: 0,
             ..self.clone()
         }
     }
@@ -109,6 +120,19 @@ impl View {
     #[inline]
     pub fn itemsize(&self) -> usize {
         self.itemsize
+    }
+
+    /// Bytes behind each line along the axis whose stride is the size of an element that are memory and belong to nobody: whoever
+    /// may write the last element of a line may write them, too. It is 0 where the lines of a view end before those that were
+    /// allocated, and of memory that was not allocated here.
+    #[inline]
+    pub fn padding(&self) -> usize {
+        self.padding
+    }
+
+    /// Whether lines lie along an axis, behind which there is padding.
+    fn has_padding_along(&self, axis: usize) -> bool {
+        self.padding > 0 && usize::try_from(self.strides[axis]) == Ok(self.itemsize)
     }
 
     /// The buffer this is a view of, if it keeps one alive.
@@ -242,6 +266,9 @@ impl View {
             });
         }
         let mut view = self.clone();
+        if self.has_padding_along(axis) && !ends_lines(start, step, length, size) {
+            view.padding = 0;
+        }
         view.shape[axis] = length;
         if length > 0 {
             view.pointer = self.at(axis, start);
@@ -252,7 +279,8 @@ impl View {
         Ok(view)
     }
 
-    /// Some of the elements, in any order: the first lies `offset` bytes from that of the whole.
+    /// Some of the elements, in any order: the first lies `offset` bytes from that of the whole. What lies behind them is taken for
+    /// no padding.
     ///
     /// # Safety
     /// Shape and strides have the same length, and each element that they describe is one of this view.
@@ -268,8 +296,34 @@ impl View {
             shape,
             strides,
             itemsize: self.itemsize,
+            padding: 0,
             owner: self.owner.clone(),
         }
+    }
+
+    /// As [`View::part`], of which each axis of this view that it has is told with the points that it takes: `start`, `step`,
+    /// `length`.
+    ///
+    /// # Safety
+    /// As [`View::part`].
+    #[inline]
+    pub unsafe fn part_of_axes(
+        &self,
+        offset: isize,
+        shape: PerAxis<usize>,
+        strides: PerAxis<isize>,
+        taken: impl IntoIterator<Item = (usize, usize, isize, usize)>,
+    ) -> Self {
+        let ends = |(axis, start, step, length)| {
+            self.has_padding_along(axis) && ends_lines(start, step, length, self.shape[axis])
+        };
+        let padding = match self.padding > 0 && taken.into_iter().any(ends) {
+            true => self.padding,
+            false => 0,
+        };
+        // SAFETY: as the caller says.
+        let part = unsafe { self.part(offset, shape, strides) };
+        part.with_padding(padding)
     }
 
     /// The elements at `index` of one axis, which is gone from the result.
@@ -282,6 +336,9 @@ impl View {
             return Err(StorageError::Index { index, axis, size });
         }
         let mut view = self.clone();
+        if self.has_padding_along(axis) {
+            view.padding = 0;
+        }
         view.pointer = self.at(axis, index);
         view.shape.remove(axis);
         view.strides.remove(axis);
@@ -364,6 +421,11 @@ impl View {
     }
 }
 
+/// Whether points of a line follow each other up to its end.
+fn ends_lines(start: usize, step: isize, length: usize, size: usize) -> bool {
+    length > 0 && start + length == size && (step == 1 || length == 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -420,6 +482,34 @@ mod tests {
         }
         let one = view(&[1, 3]);
         assert_eq!(one.broadcast(&[2, 3]).unwrap().strides(), [0, 4]);
+    }
+
+    #[test]
+    fn padding_is_known_where_lines_end_as_they_were_allocated() {
+        let spec = Spec {
+            alignment: 64,
+            ..Spec::packed(vec![4, 5, 6], 8)
+        };
+        let base = Allocation::zeroed(&spec).unwrap().1;
+        assert_eq!(base.padding(), 16);
+        let padding = |view: Result<View, StorageError>| view.unwrap().padding();
+        assert_eq!(padding(base.slice(0, 3, -1, 4)), 16);
+        assert_eq!(padding(base.slice(1, 1, 2, 2)), 16);
+        assert_eq!(padding(base.slice(2, 2, 1, 4)), 16);
+        assert_eq!(padding(base.slice(2, 5, 7, 1)), 16);
+        assert_eq!(padding(base.slice(2, 0, 1, 5)), 0);
+        assert_eq!(padding(base.slice(2, 5, -1, 6)), 0);
+        assert_eq!(padding(base.slice(2, 1, 2, 3)), 0);
+        assert_eq!(padding(base.slice(2, 6, 1, 0)), 0);
+        assert_eq!(padding(base.drop_axis(0, 1)), 16);
+        assert_eq!(padding(base.drop_axis(2, 5)), 0);
+        assert_eq!(padding(base.transpose(&[2, 0, 1])), 16);
+        assert_eq!(padding(base.insert_axis(0)), 16);
+        assert_eq!(base.at_address(base.pointer(), None).padding(), 0);
+        let turned = base.transpose(&[2, 0, 1]).unwrap();
+        assert_eq!(padding(turned.slice(0, 0, 1, 5)), 0);
+        assert_eq!(padding(turned.slice(2, 0, 1, 4)), 16);
+        assert_eq!(view(&[4, 5, 6]).padding(), 0);
     }
 
     #[test]

@@ -267,8 +267,10 @@ impl Storage {
         };
         let strides: PerAxis<isize> = parts.iter().map(|part| part.map_or(0, stride)).collect();
         let offset = if shape.contains(&0) { 0 } else { offset };
+        let taken = parts.iter().flatten();
+        let taken = taken.map(|(axis, points)| (*axis, points.start, points.step, points.len));
         // SAFETY: every element is one of the whole's, since the points are on its axes.
-        unsafe { self.view.part(offset, shape, strides) }
+        unsafe { self.view.part_of_axes(offset, shape, strides, taken) }
     }
 
     /// Writes `value` to a part of this storage.
