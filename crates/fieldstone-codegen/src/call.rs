@@ -16,6 +16,9 @@ pub struct FieldArgument {
     pub lower: [isize; 3],
     /// Points from the origin to the end of the array (the origin included); 1 along axes the field does not have.
     pub upper: [usize; 3],
+    /// Bytes behind the last point of each row along the axis that the array is contiguous along which are memory and belong to
+    /// nobody: they may be written as that point may.
+    pub padding: usize,
 }
 
 impl FieldArgument {

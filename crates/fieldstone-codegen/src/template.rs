@@ -1,6 +1,7 @@
 //! The words of kernels that are the same in all runs of a prepared call.
 
 use fieldstone_device::Address;
+use fieldstone_stencil::Axis;
 use fieldstone_stencil::ir::{Field, FieldId, Target};
 use fieldstone_stencil::schedule::Schedule;
 
@@ -53,6 +54,7 @@ impl Template {
         for (word, stride) in words[data..].iter_mut().zip(&data_strides) {
             *word = *stride as u64;
         }
+        words[Words::PADDING] = padding(compilation, &fields, call.domain[2]) as u64;
         let arrays = arrays(&compilation.program.stencil, schedule, places, call.domain);
         arrays.iter().for_each(|array| array.describe(&mut words));
         let place = |(number, (argument, _)): (usize, &(usize, _))| {
@@ -116,4 +118,18 @@ impl Template {
             *word = scalar.bits;
         }
     }
+}
+
+/// As [`Words::PADDING`] says, of fields of a program on so many levels.
+fn padding(compilation: &Compilation, fields: &[FieldArgument], levels: usize) -> usize {
+    let program = &compilation.program;
+    let both = program.stencil.fields.iter().zip(&program.analysis.fields);
+    let all = both.zip(fields).filter_map(|((field, info), argument)| {
+        let along = argument.strides[2] == field.dtype.size() as isize;
+        let is_written = info.access.writes() && field.axes.contains(Axis::K) && along;
+        // Behind the last level of the domain there may be others.
+        let ends = argument.upper[2] == levels;
+        is_written.then_some(if ends { argument.padding } else { 0 })
+    });
+    all.min().unwrap_or(0)
 }

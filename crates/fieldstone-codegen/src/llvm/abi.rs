@@ -43,7 +43,10 @@ impl Words {
     pub const NEXT: usize = 14;
     /// Address of the word to which a kernel writes the number of a failure, counted from one.
     pub const FAILURE: usize = 15;
-    const FIELDS: usize = 16;
+    /// Bytes behind the last level of the domain in each column of the fields written along K that are nobody's: what is computed
+    /// beyond that level may be stored there.
+    pub const PADDING: usize = 16;
+    const FIELDS: usize = 17;
     /// Words of a field: address of the first point of the domain, strides along I, J, K, and these two.
     const FIELD: usize = 6;
     /// Among the words of a field, the bytes from the first point of the domain to the element at the lowest address.

@@ -63,6 +63,8 @@ pub(super) struct Entry {
     /// What may be stored past the caches, and the `i1` that says whether it is.
     pub streamed: HashSet<Written>,
     pub stream: String,
+    /// Bytes behind the last level that may be stored, too: [`Words::PADDING`].
+    pub padding: String,
     /// What may be where it is transposed back.
     pub streamed_columns: HashSet<Written>,
     /// Rows ahead that are fetched into the caches, and the `i1` that says whether any are.
@@ -121,6 +123,7 @@ pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) ->
         outside: String::new(),
         streamed: HashSet::new(),
         stream: String::from("false"),
+        padding: String::from("0"),
         streamed_columns: HashSet::new(),
         ahead: word(context, b, Words::AHEAD),
         fetches: String::new(),
@@ -135,6 +138,7 @@ pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) ->
     if context.target.has_fence() {
         let flag = word(context, b, Words::STREAM);
         entry.stream = b.value(format_args!("icmp ne i64 {flag}, 0"));
+        entry.padding = word(context, b, Words::PADDING);
         let in_scratch = |target: &Written| context.scratch.block(*target, 0).is_some();
         (entry.streamed_columns, entry.streamed) =
             loops.streamed().into_iter().partition(in_scratch);

@@ -124,6 +124,8 @@ pub(super) struct Rounds {
     roomy: String,
     /// Whether whole vectors go past the caches.
     streaming: Option<String>,
+    /// Whether the last vector goes past the caches as a whole, where not all of it is computed.
+    padded: String,
     /// Whether later rows are fetched.
     fetches: String,
 }
@@ -317,6 +319,7 @@ impl Fused<'_> {
             end,
             roomy,
             streaming: (!streamed.is_empty()).then_some(streaming),
+            padded: String::from("false"),
             fetches: self.entry.fetches_rows.clone(),
         };
         self.fetch_ends(b, &rounds, streamed);

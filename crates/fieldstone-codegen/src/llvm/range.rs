@@ -93,3 +93,19 @@ pub(super) fn bound(entry: &Entry, b: &mut Builder, axis: Axis, bound: Bound) ->
         (Level::End, axis) => b.add(&entry.domain[axis.index()], bound.offset),
     }
 }
+
+/// Whether a vector of levels that are computed up to `end` may be stored up to `behind`: the domain ends there, and between them is
+/// nobody's memory for elements of so many bytes.
+pub(super) fn may_store_behind(
+    entry: &Entry,
+    b: &mut Builder,
+    (end, behind): (&str, &str),
+    size: usize,
+) -> String {
+    let last = &entry.domain[Axis::K.index()];
+    let ends = b.value(format_args!("icmp eq i64 {end}, {last}"));
+    let more = b.sub(behind, end);
+    let bytes = b.mul(&more, size);
+    let fits = b.value(format_args!("icmp sle i64 {bytes}, {}", entry.padding));
+    b.value(format_args!("and i1 {ends}, {fits}"))
+}

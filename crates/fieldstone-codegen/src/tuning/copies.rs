@@ -73,6 +73,8 @@ impl<P: Place> Copies<P> {
                     let ahead = (field.pointer as usize).wrapping_sub(part.from);
                     part.start().wrapping_add(ahead)
                 }),
+                // The copy ends with the last element.
+                padding: 0,
                 ..*field
             }
         };

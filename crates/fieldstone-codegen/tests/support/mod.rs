@@ -190,6 +190,7 @@ impl<T: Copy> Grid<T> {
             strides: std::array::from_fn(|n| if has[n] { self.strides[n] } else { 0 }),
             lower: self.lower.map(|points| points as isize),
             upper: self.upper,
+            padding: 0,
         }
     }
 }

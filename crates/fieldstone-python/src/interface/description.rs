@@ -62,6 +62,8 @@ pub struct Description<'py> {
     pub halo: Option<[(usize, usize); MAX_RANK]>,
     /// Index of the first point of the domain, where the object says so.
     pub origin: Option<Numbers>,
+    /// Bytes behind each line along the contiguous axis that are nobody's.
+    pub padding: usize,
     /// Whom to tell of the access.
     pub hooks: Option<Box<Hooks<'py>>>,
     /// What is to be made current before the access.
@@ -83,6 +85,8 @@ pub struct Known<'a> {
     pub halo: Option<&'a [(usize, usize)]>,
     /// Index of the first point of the domain.
     pub origin: Option<Numbers>,
+    /// Bytes behind each line along the contiguous axis that are nobody's.
+    pub padding: usize,
     /// What is to be made current before the access.
     pub tracked: Option<Box<Tracked>>,
     /// The device whose memory it is, for a stencil that runs on one.
@@ -117,6 +121,7 @@ impl<'py> Description<'py> {
             dims: known.dims.map(|dims| padded(dims, Dim::Data(u32::MAX))),
             halo: known.halo.map(|halo| padded(halo, (0, 0))),
             origin: known.origin,
+            padding: known.padding,
             hooks: None,
             tracked: known.tracked,
             accelerator: known.accelerator,
@@ -172,6 +177,7 @@ impl<'py> Description<'py> {
             dims: dims.as_deref(),
             halo: found.halo.as_deref(),
             origin: origin.map(Numbers::new),
+            padding: 0,
             tracked: tracked.map(Box::new),
             accelerator: there,
         };

@@ -23,6 +23,8 @@ pub struct Operand<'py> {
     pub strides: [isize; 3],
     /// Sizes of the data dimensions, each with the bytes from one element to the next.
     pub data: SmallVec<[(usize, isize); 2]>,
+    /// Bytes behind each line along the contiguous axis that are nobody's.
+    pub padding: usize,
     /// Shape, halo and origin, by which the call is placed and checked.
     pub array: Array,
     /// Whom to tell of the access.
@@ -51,6 +53,7 @@ impl<'py> Operand<'py> {
             pointer: std::ptr::null_mut(),
             strides: [0; 3],
             data: SmallVec::new(),
+            padding: 0,
             array: Array::ABSENT,
             hooks: None,
             tracked: None,
@@ -92,6 +95,7 @@ impl<'py> Operand<'py> {
             upper: std::array::from_fn(|n| {
                 (self.array.shape[n] as isize - origin[n]).max(0) as usize
             }),
+            padding: self.padding,
         }
     }
 
@@ -191,6 +195,7 @@ pub fn fill<'py>(
         return Err(raise(py, "ReadOnlyError", message));
     }
     operand.pointer = description.pointer;
+    operand.padding = description.padding;
     operand.array.origin = None;
     let mut own =
         (field.axes.iter().map(Place::Grid)).chain((0..field.data_dims.len()).map(Place::Data));

@@ -51,6 +51,8 @@ struct Seen {
     strides: Vec<isize>,
     dtype: Py<PyArrayDescr>,
     writeable: bool,
+    /// Bytes behind each line that are nobody's.
+    padding: usize,
     /// Bytes of an element.
     size: usize,
     /// Bytes from the element at index 0 to the first point of the domain.
@@ -235,6 +237,7 @@ fn seen(
                 strides: Vec::new(),
                 dtype: numpy::dtype::<f64>(py).unbind(),
                 writeable: true,
+                padding: operand.padding,
                 size: field.dtype.size(),
                 first: (operand.argument(origin).pointer.addr() as isize).wrapping_sub(start),
                 span: (low.wrapping_sub(start), high.wrapping_sub(start)),
@@ -334,17 +337,18 @@ impl Seen {
                 origin,
             } => {
                 let storage = object.cast::<Storage>().ok()?.try_borrow().ok()?;
-                let (view, pointer) = match accelerator {
+                let (view, pointer, padding) = match accelerator {
                     None => {
                         let view = storage.host_view()?;
-                        (view, view.pointer())
+                        (view, view.pointer(), view.padding())
                     }
-                    Some(accelerator) => (storage.view(), storage.pointer_on(accelerator)?),
+                    Some(accelerator) => (storage.view(), storage.pointer_on(accelerator)?, 0),
                 };
                 let same = view.shape() == self.shape
                     && view.strides() == self.strides
                     && storage.dtype().is(&self.dtype)
                     && storage.writeable() == self.writeable
+                    && padding == self.padding
                     && storage.dims() == dims.as_deref()
                     && storage.halo() == halo
                     && storage.explicit_origin() == origin.as_deref();

@@ -66,6 +66,7 @@ impl Storage {
                 dims: self.dims(),
                 halo: Some(self.halo()),
                 origin,
+                padding: self.host_view().map_or(0, |view| view.padding()),
                 tracked,
                 accelerator,
             },

@@ -29,7 +29,11 @@ impl Fused<'_> {
             for (edge, point) in [(start, start), (end, &last)] {
                 let points = b.sub(edge, &rounds.first);
                 let past = b.value(format_args!("and i64 {points}, {}", self.width() - 1));
-                let partial = b.value(format_args!("icmp ne i64 {past}, 0"));
+                let mut partial = b.value(format_args!("icmp ne i64 {past}, 0"));
+                if point == &last {
+                    let stored = b.not(&rounds.padded);
+                    partial = b.value(format_args!("and i1 {partial}, {stored}"));
+                }
                 b.when(&partial, |b| {
                     let address = block_address(b, &result.pointer, result.size, point);
                     let next = self.order()[0];

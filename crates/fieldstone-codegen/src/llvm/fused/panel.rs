@@ -4,10 +4,11 @@
 
 use fieldstone_stencil::Offset;
 
-use super::{BEYOND, Fused, Rounds, Stream};
+use super::{Aligned, BEYOND, Fused, Rounds, Stream};
 use crate::llvm::builder::Builder;
 use crate::llvm::memory::{any_inside, splat};
 use crate::llvm::place::{Panel, RowPointer, Spacing};
+use crate::llvm::range::may_store_behind;
 use crate::llvm::types::Lanes;
 
 impl Fused<'_> {
@@ -22,16 +23,30 @@ impl Fused<'_> {
             end,
             roomy,
             streaming: self.streaming_of_panels(b, panel),
+            padded: String::from("false"),
             fetches: self.entry.fetches_rows.clone(),
         };
         self.repeat(b, &rounds);
+    }
+
+    /// Whether all lanes of results may be stored: they are computed, or lie in padding.
+    fn is_stored_whole(&self, b: &mut Builder, panel: &Panel, results: &[Aligned]) -> String {
+        let (first, (begin, end)) = (&self.stages[0].row.index[2], &panel.levels);
+        let sizes = results.iter().map(|result| result.size);
+        let behind = b.add(first, panel.lanes.width);
+        let size = sizes.max().unwrap_or(1);
+        let padded = may_store_behind(self.entry, b, (end, &behind), size);
+        let begun = b.value(format_args!("icmp eq i64 {begin}, {first}"));
+        let padded = b.value(format_args!("and i1 {padded}, {begun}"));
+        b.value(format_args!("or i1 {}, {padded}", panel.whole))
     }
 
     /// Whether results go past the caches, where any may: if each of their vectors is whole and aligned.
     fn streaming_of_panels(&self, b: &mut Builder, panel: &Panel) -> Option<String> {
         let streamed = self.streamed();
         let stream = &self.entry.stream;
-        let mut streaming = b.value(format_args!("and i1 {stream}, {}", panel.whole));
+        let whole = self.is_stored_whole(b, panel, &streamed);
+        let mut streaming = b.value(format_args!("and i1 {stream}, {whole}"));
         for result in &streamed {
             let pointer = self.preheaders[result.stage].pointer(result.target, Offset::ZERO);
             let address = b.value(format_args!("ptrtoint ptr {} to i64", pointer.pointer));

@@ -55,6 +55,7 @@ impl Fused<'_> {
             end: end_of_vectors,
             roomy: String::from("true"),
             streaming: None,
+            padded: String::from("false"),
             fetches: String::from("false"),
             first,
             whole_first,

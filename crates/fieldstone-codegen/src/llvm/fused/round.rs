@@ -23,6 +23,8 @@ pub(super) enum Care<'a> {
     NearStores(&'a str),
     /// Results are stored with a mask.
     Stores(&'a str),
+    /// The same at the end of a row, behind which there may be padding.
+    Last(&'a str),
     /// Stages have their ends in it. Points are whole vectors, and stages that may write beside their own compute all.
     Points,
     /// Stages have their ends in it, outside of which nothing is written, nor anything read where there may be no memory.
@@ -101,7 +103,9 @@ impl Fused<'_> {
         let at = &names[0];
         let whole = b.value(format_args!("icmp slt i64 {at}, {}", rounds.whole_end));
         let more = match care {
-            Care::Near | Care::None | Care::NearStores(_) | Care::Stores(_) => whole,
+            Care::Near | Care::None | Care::NearStores(_) | Care::Stores(_) | Care::Last(_) => {
+                whole
+            }
             Care::Points | Care::Ends { .. } => {
                 let more = b.value(format_args!("icmp slt i64 {at}, {}", rounds.end));
                 let begun = b.value(format_args!("icmp sge i64 {at}, {}", rounds.whole_first));
@@ -137,7 +141,10 @@ impl Fused<'_> {
             let new = [String::new()].into_iter();
             vectors.push(new.chain(kept.iter().cloned()).collect());
         }
-        if matches!(care, Care::None | Care::Stores(_) | Care::Points) {
+        if matches!(
+            care,
+            Care::None | Care::Stores(_) | Care::Last(_) | Care::Points
+        ) {
             self.fetch(b, rounds, at);
         }
         for number in 0..self.stages.len() {
@@ -171,6 +178,11 @@ impl Fused<'_> {
                 Care::NearStores(mask) | Care::Stores(mask) => {
                     let masks = Masks::Stored(Some(mask.to_owned()));
                     self.stage(b, (number, at), masks, None, &vectors, &made)
+                }
+                Care::Last(mask) => {
+                    let streaming = rounds.streaming.as_ref().map(|_| rounds.padded.as_str());
+                    let masks = Masks::Stored(Some(mask.to_owned()));
+                    self.stage(b, (number, at), masks, streaming, &vectors, &made)
                 }
                 Care::Points if self.may_compute_more(number) => {
                     let masks = Masks::Stored(self.levels_stored(b, number));

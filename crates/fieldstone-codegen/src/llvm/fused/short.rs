@@ -5,10 +5,11 @@ use fieldstone_stencil::Axis;
 
 use super::room::OfTile;
 use super::round::{Care, Masks};
-use super::{BEYOND, Fused, Rounds, Rows, regions};
+use super::{Aligned, BEYOND, Fused, Rounds, Rows, regions};
 use crate::llvm::builder::Builder;
 use crate::llvm::memory::lane_mask;
 use crate::llvm::preheader::visit;
+use crate::llvm::range::may_store_behind;
 use crate::llvm::types::Lanes;
 
 /// Operations, accesses and numbers of a light round, at most.
@@ -90,7 +91,9 @@ impl Fused<'_> {
     /// The rounds of all rows of a tile that have memory around them.
     fn short_rounds(&self, b: &mut Builder, tile: OfTile) -> Rounds {
         let (whole_first, whole_end) = self.whole_vectors(b, &tile.first);
+        let padded = self.is_padded(b, &whole_end, &tile.streamed);
         Rounds {
+            padded: b.value(format_args!("and i1 {}, {padded}", tile.streaming)),
             whole_first,
             whole_end,
             first: tile.first,
@@ -127,8 +130,13 @@ impl Fused<'_> {
                 None => vec![(fetching, NO)],
             };
             ways.extend(streaming.into_iter().map(|(condition, streaming)| {
+                let padded = match streaming {
+                    YES => rounds.padded.clone(),
+                    _ => NO.to_owned(),
+                };
                 let rounds = Rounds {
                     streaming: rounds.streaming.as_ref().map(|_| streaming.to_owned()),
+                    padded,
                     fetches: fetches.to_owned(),
                     ..rounds.clone()
                 };
@@ -187,7 +195,15 @@ impl Fused<'_> {
         let more = b.value(format_args!("icmp slt i64 {last}, {end}"));
         b.when(&more, |b| {
             let mask = lane_mask(b, self.lanes, last, start, end);
-            self.round(b, rounds, last, &values[1..], Care::Stores(&mask));
+            self.round(b, rounds, last, &values[1..], Care::Last(&mask));
         });
+    }
+
+    /// Whether the last vector of rows that are stored past the caches is stored whole: what is not computed of it lies in padding.
+    fn is_padded(&self, b: &mut Builder, whole_end: &str, streamed: &[Aligned]) -> String {
+        let end = &self.stages[0].range.1;
+        let behind = b.add(whole_end, self.width());
+        let sizes = streamed.iter().map(|result| result.size);
+        may_store_behind(self.entry, b, (end, &behind), sizes.max().unwrap_or(1))
     }
 }
