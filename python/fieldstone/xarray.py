@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["data_interface", "get_dims", "register", "set_dims"]
 
 _CF_AXES = {"X": "I", "longitude": "I", "Y": "J", "latitude": "J", "Z": "K", "vertical": "K"}
+
+# Attributes of what has its data in memory.
+_MEMORY = ("__gt_data_interface__", "__gt_interface__", "__array_interface__", "__cuda_array_interface__")
 
 _mapping: dict[str, str] = {}
 
@@ -248,8 +251,8 @@ def data_interface(
 
 def plain(
     array: DataArray, mapping: Mapping[str, str] | None, argument: str, labelled: bool
-) -> tuple[np.ndarray[Any, Any], tuple[str, ...]] | None:
-    """Return the NumPy array that a ``DataArray`` wraps, and what its dims mean, if that is all there is to know of it.
+) -> tuple[np.ndarray[Any, Any] | Storage, tuple[str, ...]] | None:
+    """Return what a ``DataArray`` wraps and what its dims mean, if it is a NumPy array or a storage and that is all.
 
     Parameters are those of `data_interface`, which takes several times as long.
     """
@@ -258,22 +261,35 @@ def plain(
         return None
     # ``.data`` asks many questions to find that it is this.
     data = getattr(array.variable, "_data", None)
-    if type(data) is not np.ndarray:
-        return None
+    if isinstance(data, Storage):
+        dims = _meaning(array, mapping, argument, labelled)
+        _check_dims(data.__gt_dims__(), dims, argument)
+        return data, dims
+    return (data, _meaning(array, mapping, argument, labelled)) if type(data) is np.ndarray else None
+
+
+def _meaning(array: DataArray, mapping: Mapping[str, str] | None, argument: str, labelled: bool) -> tuple[str, ...]:
     dims = array.dims
     if mapping is None and dims in _meanings:
-        return data, _meanings[dims]
+        return _meanings[dims]
     meaning = get_dims(array, mapping, argument=argument, labelled=labelled)
-    if mapping is None and all(str(dim) in _mapping or _is_label(str(dim)) for dim in dims):
+    if mapping is None and are_named(dims, None):
         if len(_meanings) >= _MOST_KNOWN:
             _meanings.clear()
         _meanings[dims] = meaning
-    return data, meaning
+    return meaning
+
+
+def are_named(dims: tuple[object, ...], mapping: Mapping[str, str] | None) -> bool:
+    """Tell whether names alone say what dims mean, so that no metadata is asked."""
+    known = {**_mapping, **(mapping or {})}
+    return all(dim in known or _is_label(dim) for dim in map(str, dims))
 
 
 def _loaded(array: DataArray, argument: str) -> Any:
     # ``.data`` of an array that still lies in a file may read the file anew on every access; writes would be lost.
-    if not getattr(array.variable, "_in_memory", True):
+    data = array.variable._data
+    if not (getattr(array.variable, "_in_memory", True) or any(hasattr(data, name) for name in _MEMORY)):
         if array.chunks is not None:
             raise ArgumentTypeError(
                 f"argument {argument!r} is a DataArray in chunks (dask); expected one in memory, call .load() first"
@@ -286,13 +302,16 @@ def _with_dims(devices: Any, dims: tuple[str, ...], argument: str) -> dict[objec
     described: dict[object, dict[str, Any]] = {}
     for device, buffer in (devices() if callable(devices) else devices).items():
         entries = dict(buffer() if callable(buffer) else buffer)
-        given = entries.get("dims")
-        if given is not None and tuple(given) != dims:
-            raise DimensionsError(
-                f"argument {argument!r}: its dims mean {dims}, but the data it wraps has the dims {tuple(given)}"
-            )
+        _check_dims(entries.get("dims"), dims, argument)
         described[device] = {**entries, "dims": dims}
     return described
+
+
+def _check_dims(given: Iterable[str] | None, dims: tuple[str, ...], argument: str) -> None:
+    if given is not None and tuple(given) != dims:
+        raise DimensionsError(
+            f"argument {argument!r}: its dims mean {dims}, but the data it wraps has the dims {tuple(given)}"
+        )
 
 
 # A plain property: xarray keeps what its own accessors return, but an address must not outlive the data it is of.

@@ -1,5 +1,7 @@
 //! From the arguments of a Python call to the parameters of a stencil.
 
+use std::fmt;
+
 use fieldstone_codegen::call::ScalarArgument;
 use fieldstone_codegen::domain::Requirement;
 use fieldstone_stencil::DType;
@@ -307,8 +309,27 @@ fn out_of_range(py: Python<'_>, name: &str, dtype: DType, value: &Bound<'_, PyAn
 /// Integers of an `origin=` or `domain=`.
 pub type Integers = SmallVec<[isize; 4]>;
 
-/// The integers of a sequence; `what` names it in messages.
-pub fn integers(what: &str, value: &Bound<'_, PyAny>) -> PyResult<Integers> {
+/// What integers are given for, as messages name it.
+#[derive(Clone, Copy)]
+enum Given<'a> {
+    Domain,
+    Origin,
+    /// An entry of `origin=`.
+    Entry(&'a str),
+}
+
+impl fmt::Display for Given<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Given::Domain => write!(out, "domain"),
+            Given::Origin => write!(out, "origin"),
+            Given::Entry(name) => write!(out, "origin['{name}']"),
+        }
+    }
+}
+
+/// The integers of a sequence.
+fn integers(what: Given<'_>, value: &Bound<'_, PyAny>) -> PyResult<Integers> {
     let wrong = |entry: &Bound<'_, PyAny>| {
         let shown = describe_value(value);
         let message = format!("{what} is {shown}, expected integers, one for each axis");
@@ -339,9 +360,9 @@ pub fn integers(what: &str, value: &Bound<'_, PyAny>) -> PyResult<Integers> {
 
 /// The error of an integer that no array has so many points for.
 #[cold]
-fn too_large(what: &str, value: &Bound<'_, PyAny>) -> PyErr {
+fn too_large(what: Given<'_>, value: &Bound<'_, PyAny>) -> PyErr {
     let class = match what {
-        "domain" => "DomainError",
+        Given::Domain => "DomainError",
         _ => "OriginError",
     };
     let shown = describe_value(value);
@@ -351,7 +372,7 @@ fn too_large(what: &str, value: &Bound<'_, PyAny>) -> PyErr {
 
 /// The `domain=` of a call.
 pub fn domain(value: &Bound<'_, PyAny>) -> PyResult<[usize; 3]> {
-    let sizes = integers("domain", value)?;
+    let sizes = integers(Given::Domain, value)?;
     let wrong = |expected: &str| {
         raise(
             value.py(),
@@ -379,40 +400,44 @@ pub fn origins(
     let Ok(by_name) = value.cast::<PyDict>() else {
         let given = match value.cast::<PyInt>() {
             Ok(level) => {
-                let level = level.extract().map_err(|_| too_large("origin", value))?;
+                let level = level
+                    .extract()
+                    .map_err(|_| too_large(Given::Origin, value))?;
                 SmallVec::from_slice(&[0, 0, level])
             }
-            Err(_) => integers("origin", value)?,
+            Err(_) => integers(Given::Origin, value)?,
         };
         for (field, origin) in fields.iter().zip(origins) {
-            *origin = Some(components(field, "origin", &given, value)?);
+            *origin = Some(components(field, Given::Origin, &given, value)?);
         }
         return Ok(());
     };
-    for (key, _) in by_name.iter() {
+    let mut all = None;
+    let mut own: SmallVec<[_; 8]> = SmallVec::from_elem(None, fields.len());
+    for (key, given) in by_name.iter() {
         let key = key.cast::<PyString>().map_err(|_| unknown(fields, &key))?;
         let text = key.to_string_lossy();
-        if text != "_all_" && !fields.iter().any(|field| field.name == text) {
-            return Err(unknown(fields, key));
+        match fields.iter().position(|field| field.name == text) {
+            Some(n) => own[n] = Some(given),
+            None if text == "_all_" => all = Some(given),
+            None => return Err(unknown(fields, key)),
         }
     }
-    let all = by_name.get_item("_all_")?;
-    for (field, origin) in fields.iter().zip(origins) {
-        let (what, given) = match by_name.get_item(&field.name)? {
-            Some(given) => (format!("origin['{}']", field.name), given),
-            None => match &all {
-                Some(given) => ("origin['_all_']".into(), given.clone()),
-                None => continue,
-            },
+    for ((field, own), origin) in fields.iter().zip(&own).zip(origins) {
+        let (name, given) = match (own, &all) {
+            (Some(own), _) => (field.name.as_str(), own),
+            (None, Some(all)) => ("_all_", all),
+            (None, None) => continue,
         };
-        *origin = Some(components(field, &what, &integers(&what, &given)?, &given)?);
+        let what = Given::Entry(name);
+        *origin = Some(components(field, what, &integers(what, given)?, given)?);
     }
     Ok(())
 }
 
 fn components(
     field: &Requirement,
-    what: &str,
+    what: Given<'_>,
     given: &[isize],
     value: &Bound<'_, PyAny>,
 ) -> PyResult<[isize; 3]> {

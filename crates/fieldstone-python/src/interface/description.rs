@@ -196,6 +196,11 @@ impl<'py> Description<'py> {
         Ok(description)
     }
 
+    /// Says what the axes mean, one label for each.
+    pub fn label(&mut self, dims: &[Dim]) {
+        self.dims = Some(padded(dims, Dim::Data(u32::MAX)));
+    }
+
     /// The shape as an array has it.
     pub fn shape(&self) -> &[usize] {
         &self.shape[..self.rank]

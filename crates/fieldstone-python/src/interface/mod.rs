@@ -23,15 +23,18 @@ mod protocols;
 mod refusal;
 
 use fieldstone_storage::{Dim, Side};
+use numpy::PyUntypedArray;
 use pyo3::ffi::PyImport_GetModuleDict;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
+pub use self::attributes::of_type as says_origin;
 pub use self::description::{Description, Known, MAX_RANK, Numbers};
 pub use self::dims::{BadLabels, labels, show};
 pub use self::memory::{Memory, wait};
 pub use self::refusal::{Refusal, describe_value, type_name};
+use crate::storage::Storage;
 
 /// What the memory of an object is wanted for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -105,22 +108,16 @@ impl<'py> Found<'py> {
 pub fn read<'py>(request: &Request<'_, 'py>, object: &Bound<'py, PyAny>) -> PyResult<Found<'py>> {
     let py = object.py();
     if is_data_array(object)? {
-        let name = intern!(py, "fieldstone.xarray");
-        let xarray = match imported(name)? {
-            Some(module) => module,
-            None => py.import(name)?.into_any(),
-        };
-        let labelled = request.purpose != Purpose::Call;
-        let asked = (object, request.mapping, request.name, labelled);
-        let plain = xarray.call_method1(intern!(py, "plain"), asked)?;
-        let mut found = if let Ok(plain) = plain.cast::<PyTuple>() {
-            let memory = plain.get_item(0)?.cast_into()?;
-            let mut found = Found::of_memory(Memory::of_array(&memory)?);
-            attributes::set_dims(request, &mut found, "'dims'", &plain.get_item(1)?)?;
-            found
-        } else {
-            let described = xarray.call_method1(intern!(py, "data_interface"), asked)?;
-            data_interface::read(request, object, "__gt_data_interface__", described)?
+        let mut found = match &plain(request, object)? {
+            Some((data, dims)) if let Ok(array) = data.cast::<PyUntypedArray>() => {
+                let mut found = Found::of_memory(Memory::of_array(array)?);
+                attributes::set_dims(request, &mut found, "'dims'", dims)?;
+                found
+            }
+            _ => {
+                let described = ask(request, object, intern!(py, "data_interface"))?;
+                data_interface::read(request, object, "__gt_data_interface__", described)?
+            }
         };
         // Xarray takes long to find that an object does not have an attribute.
         if attributes::of_type(object)? {
@@ -145,6 +142,52 @@ pub fn read<'py>(request: &Request<'_, 'py>, object: &Bound<'py, PyAny>) -> PyRe
     });
     attributes::complete(request, object, &mut found)?;
     Ok(found)
+}
+
+/// The storage that an xarray `DataArray` wraps, and what its axes mean, if that is all there is to know of the object.
+#[cold]
+pub fn wrapped_storage<'py>(
+    request: &Request<'_, 'py>,
+    object: &Bound<'py, PyAny>,
+) -> PyResult<Option<(Bound<'py, Storage>, Vec<Dim>)>> {
+    if !is_data_array(object)? || attributes::of_type(object)? {
+        return Ok(None);
+    }
+    let Some((data, dims)) = plain(request, object)? else {
+        return Ok(None);
+    };
+    Ok(match (data.cast_into(), labels(&dims)) {
+        (Ok(storage), Ok(dims)) => Some((storage, dims)),
+        _ => None,
+    })
+}
+
+/// What a `DataArray` wraps, and what its dims mean, if that is all there is to know of it.
+fn plain<'py>(
+    request: &Request<'_, 'py>,
+    object: &Bound<'py, PyAny>,
+) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+    let plain = ask(request, object, intern!(object.py(), "plain"))?;
+    match plain.cast::<PyTuple>() {
+        Ok(plain) => Ok(Some((plain.get_item(0)?, plain.get_item(1)?))),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Asks a function of `fieldstone.xarray` for what a `DataArray` is.
+fn ask<'py>(
+    request: &Request<'_, 'py>,
+    object: &Bound<'py, PyAny>,
+    function: &Bound<'py, PyString>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = object.py();
+    let name = intern!(py, "fieldstone.xarray");
+    let xarray = match imported(name)? {
+        Some(module) => module,
+        None => py.import(name)?.into_any(),
+    };
+    let labelled = request.purpose != Purpose::Call;
+    xarray.call_method1(function, (object, request.mapping, request.name, labelled))
 }
 
 /// Whether an object is an xarray `DataArray`; never imports xarray.

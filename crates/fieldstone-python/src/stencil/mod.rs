@@ -13,7 +13,7 @@
 //! A stencil for a device finds out which one, and copies arrays of the host there and back (`on_device`).
 //!
 //! Of calls that have passed, `remembered` keeps what the checks looked at: those that follow with arrays of the same shapes and
-//! strides differ in addresses only, and are compared instead of checked.
+//! strides differ in addresses only, and are compared instead of checked (`wrapped`: so are xarray's objects).
 //!
 //! `frozen` fixes origin and domain of all calls, `ahead` compiles before the first, `inspection` is what can be asked of a
 //! stencil, `explanation` what it does and what that costs.
@@ -29,6 +29,7 @@ mod layout;
 mod on_device;
 mod operand;
 mod remembered;
+mod wrapped;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -153,12 +154,21 @@ impl Stencil {
                 .collect(),
             dims: option("dims")?
                 .filter(|dims| !dims.is_none())
-                .map(Bound::unbind),
+                .map(|dims| copied(&dims).unbind()),
             threads: threads(py, option("threads")?)?,
             remembered: Remembered::default(),
             build_info,
             program,
         })
+    }
+}
+
+/// A mapping as it is now; anything else as it is, which is refused later.
+fn copied<'py>(mapping: &Bound<'py, PyAny>) -> Bound<'py, PyAny> {
+    let copy = PyDict::new(mapping.py());
+    match copy.call_method1("update", (mapping,)) {
+        Ok(_) => copy.into_any(),
+        Err(_) => mapping.clone(),
     }
 }
 

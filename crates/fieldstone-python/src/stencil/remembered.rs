@@ -3,8 +3,8 @@
 //! What the checks look at is compared: the kind, shape, strides and type of every array, what a storage says of its axes, the
 //! origin and the domain asked for. Addresses may differ from call to call and are read anew each time; what depends on them
 //! is checked each time: that elements are aligned, and that no written array shares memory with another one. Where that is
-//! not plain, and for everything that is neither a NumPy array nor a storage where the stencil runs, the call is checked as a new
-//! one.
+//! not plain, and for everything that is neither a NumPy array, an xarray object around one (`wrapped`), nor a storage where the
+//! stencil runs, the call is checked as a new one.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,20 +12,24 @@ use fieldstone_device::{Accelerator, Pool};
 use fieldstone_storage::{Dim, Pair, Side, View};
 use numpy::{PyArrayDescr, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
+use pyo3::types::{PyInt, PyTuple};
+use smallvec::SmallVec;
 
 use super::operand::Operand;
+use super::wrapped::Wrapped;
 use super::{PerField, Stencil};
 use crate::arguments::{self, Arguments, Keywords};
 use crate::array;
 use crate::backend::Prepared;
+use crate::interface::is_data_array;
 use crate::storage::{Place, Storage};
 
 /// So many calls are remembered: a stencil may be called for fields of several shapes in turn.
 const MOST: usize = 4;
 
-/// The calls of a stencil that are remembered.
+/// The calls of a stencil that are remembered. To compare arguments may run Python, so that nobody does it while others wait.
 #[derive(Default)]
-pub(super) struct Remembered(Mutex<Vec<Arc<Checked>>>);
+pub(super) struct Remembered(Mutex<Arc<Vec<Arc<Checked>>>>);
 
 /// The origin and the domain that a call asks for.
 #[derive(Default, PartialEq)]
@@ -35,9 +39,13 @@ struct Asked {
     domain: Option<[usize; 3]>,
 }
 
+/// The objects of `origin=` and `domain=`, none where they could change.
+type Objects = [Option<Py<PyAny>>; 2];
+
 /// A call that has passed all checks.
 struct Checked {
     asked: Asked,
+    objects: Option<Objects>,
     fields: Vec<Seen>,
     prepared: Prepared,
 }
@@ -68,6 +76,8 @@ enum Kind {
     Absent,
     /// A NumPy array, of no subclass.
     Array,
+    /// An xarray object that wraps one of these.
+    Wrapped(Box<(Wrapped, Kind)>),
     /// A storage, in host memory or on a device.
     Storage {
         accelerator: Option<Arc<dyn Accelerator>>,
@@ -89,7 +99,11 @@ pub(super) struct Known {
     checked: Arc<Checked>,
     /// Of the first point of the domain, per field.
     addresses: PerField<usize>,
+    /// Owners of memory that are no arguments.
+    _keep: Keep,
 }
+
+type Keep = SmallVec<[Py<PyAny>; 8]>;
 
 /// An argument of which there are two copies.
 pub(super) struct Copies {
@@ -139,20 +153,30 @@ impl Remembered {
         if keywords.exec_info.is_some() || (fixed && asks) {
             return None;
         }
-        let asked = match asks {
-            true => Asked::of(stencil, keywords)?,
-            false => Asked::default(),
+        let mut keep = Keep::new();
+        let all = Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut known = |checked: &Arc<Checked>| {
+            Some((checked.clone(), checked.addresses(arguments, &mut keep)?))
         };
-        let checked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_same = |checked: &&Arc<Checked>| checked.asked == asked;
-        let (checked, addresses) = (checked.iter().filter(is_same))
-            .find_map(|checked| Some((checked.clone(), checked.addresses(arguments)?)))?;
+        let mut with_objects = all.iter().filter(|checked| checked.has_objects(keywords));
+        let (checked, addresses) = match with_objects.find_map(&mut known) {
+            Some(found) => found,
+            None => {
+                let asked = Asked::of(stencil, keywords)?;
+                let mut alike = all.iter().filter(|checked| checked.asked == asked);
+                alike.find_map(known)?
+            }
+        };
         let threads = || stencil.threads.unwrap_or_else(|| Pool::global().threads());
         let is_current = match &checked.prepared {
             Prepared::Native(prepared) => prepared.is_current(threads),
             Prepared::Gpu(_) => true,
         };
-        is_current.then_some(Known { checked, addresses })
+        is_current.then_some(Known {
+            checked,
+            addresses,
+            _keep: keep,
+        })
     }
 
     /// Remembers a call that has passed, if calls like it can be recognised.
@@ -176,16 +200,18 @@ impl Remembered {
         };
         let fresh = Arc::new(Checked {
             asked,
+            objects: objects(keywords),
             fields,
             prepared: passed.prepared,
         });
-        if fresh.addresses(arguments).is_none() {
+        if fresh.addresses(arguments, &mut Keep::new()).is_none() {
             return;
         }
-        let mut checked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let gone = (checked.len() >= MOST).then(|| checked.remove(0));
-        checked.push(fresh);
-        drop(checked);
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let newest = all.len().saturating_sub(MOST - 1);
+        let kept = all[newest..].iter().cloned().chain([fresh]).collect();
+        let gone = std::mem::replace(&mut *all, Arc::new(kept));
+        drop(all);
         // What it refers to may run Python when it goes.
         drop(gone);
     }
@@ -205,6 +231,21 @@ impl Asked {
         }
         Some(asked)
     }
+}
+
+/// The objects of `origin=` and `domain=`, if they will always say what they say now.
+fn objects(keywords: &Keywords<'_>) -> Option<Objects> {
+    let is_fixed = |object: &Bound<'_, PyAny>| {
+        let tuple = object.cast_exact::<PyTuple>();
+        tuple.is_ok_and(|tuple| {
+            tuple
+                .iter_borrowed()
+                .all(|entry| entry.is_exact_instance_of::<PyInt>())
+        })
+    };
+    let both = [&keywords.origin, &keywords.domain];
+    let all_fixed = both.iter().all(|given| given.as_ref().is_none_or(is_fixed));
+    all_fixed.then(|| both.map(|given| Some(given.as_ref()?.clone().unbind())))
 }
 
 /// What the checks have seen of the arguments; none if they see something of one that is not compared here.
@@ -246,40 +287,40 @@ fn seen(
             if object.is_none() {
                 return Some(seen);
             }
-            if let Ok(array) = object.cast_exact::<PyUntypedArray>() {
-                seen.kind = Kind::Array;
-                (seen.shape, seen.strides) = (array.shape().into(), array.strides().into());
-                seen.dtype = array.dtype().unbind();
-                seen.writeable = array::is_writeable(array);
-                return Some(seen);
-            }
-            let storage = object.cast::<Storage>().ok()?.try_borrow().ok()?;
-            let view = match side {
-                Side::Host => storage.host_view()?,
-                Side::Device => storage.view(),
+            let kind = match is_data_array(object).ok()? {
+                false => seen.see(object, operand, side)?,
+                true if side == Side::Device => return None,
+                true => {
+                    let mapping = stencil.dims.as_ref().map(|dims| dims.bind(py));
+                    let wrapped = Wrapped::of(object, mapping)?;
+                    let kind = seen.see(&wrapped.data(object)?, operand, side)?;
+                    Kind::Wrapped(Box::new((wrapped, kind)))
+                }
             };
-            seen.kind = Kind::Storage {
-                accelerator: operand.accelerator.clone(),
-                dims: storage.dims().map(Into::into),
-                halo: storage.halo().into(),
-                origin: storage.explicit_origin().map(Into::into),
-            };
-            (seen.shape, seen.strides) = (view.shape().into(), view.strides().into());
-            seen.dtype = storage.dtype().clone_ref(py);
-            seen.writeable = storage.writeable();
-            Some(seen)
+            Some(Seen { kind, ..seen })
         });
     seen.collect()
 }
 
 impl Checked {
+    /// Whether these objects were asked for, so that they need not be read again.
+    #[inline]
+    fn has_objects(&self, keywords: &Keywords<'_>) -> bool {
+        let is_same = |now: &Option<Bound<'_, PyAny>>, then: &Option<Py<PyAny>>| {
+            now.as_ref().map(Bound::as_ptr) == then.as_ref().map(Py::as_ptr)
+        };
+        self.objects.as_ref().is_some_and(|[origin, domain]| {
+            is_same(&keywords.origin, origin) && is_same(&keywords.domain, domain)
+        })
+    }
+
     /// Addresses of the first points of the domain, if the arguments are as those of this call but for addresses, and their
     /// addresses are as they must be.
     #[inline]
-    fn addresses(&self, arguments: &Arguments<'_>) -> Option<PerField<usize>> {
+    fn addresses(&self, arguments: &Arguments<'_>, keep: &mut Keep) -> Option<PerField<usize>> {
         let mut starts = PerField::new();
         for seen in &self.fields {
-            let start = seen.start(arguments[seen.position].as_ref()?)?;
+            let start = seen.start(arguments[seen.position].as_ref()?, keep)?;
             if start & (seen.size - 1) != 0 {
                 return None;
             }
@@ -317,11 +358,56 @@ impl Checked {
 }
 
 impl Seen {
+    /// Sees a NumPy array or a storage.
+    fn see(
+        &mut self,
+        object: &Bound<'_, PyAny>,
+        operand: &Operand<'_>,
+        side: Side,
+    ) -> Option<Kind> {
+        if let Ok(array) = object.cast_exact::<PyUntypedArray>() {
+            (self.shape, self.strides) = (array.shape().into(), array.strides().into());
+            self.dtype = array.dtype().unbind();
+            self.writeable = array::is_writeable(array);
+            return Some(Kind::Array);
+        }
+        let storage = object.cast::<Storage>().ok()?.try_borrow().ok()?;
+        let view = match side {
+            Side::Host => storage.host_view()?,
+            Side::Device => storage.view(),
+        };
+        (self.shape, self.strides) = (view.shape().into(), view.strides().into());
+        self.dtype = storage.dtype().clone_ref(object.py());
+        self.writeable = storage.writeable();
+        Some(Kind::Storage {
+            accelerator: operand.accelerator.clone(),
+            dims: storage.dims().map(Into::into),
+            halo: storage.halo().into(),
+            origin: storage.explicit_origin().map(Into::into),
+        })
+    }
+
     /// Address of the element at index 0, if the object is as this argument was.
     #[inline]
-    fn start(&self, object: &Bound<'_, PyAny>) -> Option<usize> {
+    fn start(&self, object: &Bound<'_, PyAny>, keep: &mut Keep) -> Option<usize> {
         match &self.kind {
             Kind::Absent => object.is_none().then_some(0),
+            Kind::Wrapped(both) => {
+                let (wrapped, kind) = &**both;
+                let data = wrapped.data(object)?;
+                let start = self.start_as(kind, &data);
+                keep.push(data.unbind());
+                start
+            }
+            kind => self.start_as(kind, object),
+        }
+    }
+
+    /// The same of a NumPy array or a storage, which was of a kind.
+    #[inline]
+    fn start_as(&self, kind: &Kind, object: &Bound<'_, PyAny>) -> Option<usize> {
+        match kind {
+            Kind::Absent | Kind::Wrapped(_) => None,
             Kind::Array => {
                 let array = object.cast_exact::<PyUntypedArray>().ok()?;
                 let same = array.shape() == self.shape

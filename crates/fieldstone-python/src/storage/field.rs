@@ -31,6 +31,12 @@ pub fn describe<'py>(
         mapping,
         prefer: side,
     };
+    if let Some((storage, dims)) = interface::wrapped_storage(&request, object)? {
+        let mut description = storage.borrow().described(object.py(), name, side)?;
+        description.label(&dims);
+        description.keep = Some(storage.into_any());
+        return Ok(description);
+    }
     Description::of_found(name, interface::read(&request, object)?, side)
 }
 
