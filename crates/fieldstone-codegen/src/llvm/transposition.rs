@@ -15,6 +15,9 @@ use super::value::Value;
 /// Bytes within which elements are moved about most cheaply.
 const BLOCK: usize = 16;
 
+/// Columns of a square that ask for so many lines at once that it makes no difference how long one takes from the second-level cache.
+const MANY: usize = 16;
+
 /// Which way columns go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Way {
@@ -50,7 +53,7 @@ pub(super) struct Plane {
     /// How many columns and levels there are.
     pub columns: String,
     pub levels: String,
-    /// Bytes in the array to the levels that are transposed next, which are fetched into the caches.
+    /// Bytes in the array to the levels that are transposed next, which are fetched into the first-level cache where squares are small.
     pub following: String,
     /// What else the function of a composed value gets.
     pub more: String,
@@ -181,7 +184,7 @@ impl Squares {
             .map(|(array, stride)| self.along(b, array, stride))
             .collect();
         let levels = self.along(b, &square.scratch, &self.pitch.to_string());
-        if rest.is_none() && !self.past {
+        if rest.is_none() && self.side < MANY && !self.past {
             for column in columns.iter().flatten() {
                 let address = b.offset(column, "%following");
                 prefetch(b, &address, Fetch::Soon);
