@@ -80,7 +80,7 @@ def there_and_back(rate: Field["T"], level: Field["T"], flux: Field["T"]):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=str)
-@pytest.mark.parametrize("columns", [15, 16, 17])
+@pytest.mark.parametrize("columns", [15, 16, 17, 41])
 @pytest.mark.parametrize("levels", [15, 16, 17, 31, 32, 33, 40])
 def test_groups_of_levels_and_what_is_left_of_them(backend, dtype, columns, levels):
     rng = np.random.default_rng(3)

@@ -34,7 +34,8 @@ const NARROW: &[usize] = &[4, 2, 1];
 /// The same where their number was chosen, at most.
 const MOST_NARROW: usize = 4;
 
-/// Scratch of so many levels of them should stay within a first-level cache, and leave an eighth of it.
+/// Scratch of so many levels of them, and the lines of two groups of levels, should take no more than two first-level caches: a sweep
+/// begins with the levels that the one before it came to last, so that little has to come back, and more vectors wait less.
 const NARROW_LEVELS: usize = 64;
 
 /// Rows that lie a multiple of this many bytes apart compete for the same lines of a first-level cache.
@@ -171,9 +172,18 @@ fn narrow_vectors(
     let moved = transposed
         .iter()
         .map(|array| array.dtype.size() * array.window(nest, square).unwrap_or(NARROW_LEVELS));
-    let column = kept.sum::<usize>() + moved.sum::<usize>();
-    let fits = |vectors: &usize| vectors * square * column <= cache / 8 * 7;
+    let column = kept.sum::<usize>() + moved.sum::<usize>() + 2 * LINE * lines(transposed);
+    let fits = |vectors: &usize| vectors * square * column <= 2 * cache;
     NARROW.iter().copied().find(fits).unwrap_or(1)
+}
+
+/// Lines of a group of levels of one column, of all that is transposed.
+fn lines(transposed: &[Transposed]) -> usize {
+    let of_array = |array: &Transposed| {
+        let loaded = if array.load { array.sources().len() } else { 0 };
+        loaded + usize::from(array.store.is_some())
+    };
+    transposed.iter().map(of_array).sum()
 }
 
 /// Columns and levels that are transposed at a time: elements of the widest array in a register, and few enough for all registers.

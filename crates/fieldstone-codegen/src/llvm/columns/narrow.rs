@@ -259,25 +259,72 @@ impl ColumnBlock<'_> {
         carried: &[Carried],
         names: &[String],
     ) -> Vec<String> {
+        let all: Vec<(&Carried, &String)> = carried.iter().zip(names).collect();
         let columns = self.context.scratch.vector.unwrap_or_default();
+        let Some(half) = self.half(stages) else {
+            return self.of_columns(b, stages, level, (0, columns), &all);
+        };
+        let is_first = |(each, _): &(&Carried, &String)| each.first < half;
+        let (first, second): (Vec<_>, Vec<_>) = all.iter().partition(|each| is_first(each));
+        let first = self.of_columns(b, stages, level, (0, half), &first);
+        let kinds: Vec<String> = (second.iter())
+            .map(|(each, _)| each.lanes.value(each.dtype))
+            .collect();
+        let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
+        let before = second.iter().map(|(_, name)| (*name).clone()).collect();
+        let end = b.add(&self.columns.0, half);
+        let is_narrow = b.value(format_args!("icmp sle i64 {}, {end}", self.columns.1));
+        let second = b.choose(&is_narrow, &kinds, before, |b| {
+            self.of_columns(b, stages, level, (half, columns), &second)
+        });
+        let (mut first, mut second) = (first.into_iter(), second.into_iter());
+        let found = all.iter().map(|each| match is_first(each) {
+            true => first.next(),
+            false => second.next(),
+        });
+        found.flatten().collect()
+    }
+
+    /// How many columns of a block are computed whether or not it has more, at least two vectors, of which one is computed while the
+    /// other waits; `None` where it is always all.
+    fn half(&self, stages: &[Stage]) -> Option<usize> {
+        let columns = self.context.scratch.vector.unwrap_or_default();
+        let half = columns / 2;
+        let fits = |stage| {
+            let lanes = width::lanes(self.context, stage, columns);
+            half.is_multiple_of(2 * lanes.width)
+        };
+        (half > 0 && stages.iter().all(fits)).then_some(half)
+    }
+
+    /// The same for the columns of a block from one on to another.
+    fn of_columns(
+        &self,
+        b: &mut Builder,
+        stages: &[Stage],
+        level: &str,
+        (begin, end): (usize, usize),
+        carried: &[(&Carried, &String)],
+    ) -> Vec<String> {
+        let first = b.add(&self.columns.0, begin);
         let mut part = Part {
-            first: &self.columns.0,
-            columns,
+            first: &first,
+            columns: end - begin,
             known: HashMap::new(),
             kept: HashSet::new(),
         };
-        for (each, name) in carried.iter().zip(names) {
-            let all = || vec![Known::new(); columns / each.lanes.width];
+        for (each, name) in carried {
+            let all = || vec![Known::new(); part.columns / each.lanes.width];
             let known = part.known.entry(each.lanes).or_insert_with(all);
-            let known = &mut known[each.first / each.lanes.width];
-            known.insert((each.target, each.before), name.clone());
+            let known = &mut known[(each.first - begin) / each.lanes.width];
+            known.insert((each.target, each.before), (*name).clone());
             if each.kept {
                 part.kept.insert(each.target);
             }
         }
         self.stages(b, stages, level, &mut part);
-        let value = |each: &Carried| {
-            let known = &part.known[&each.lanes][each.first / each.lanes.width];
+        let value = |(each, _): &(&Carried, &String)| {
+            let known = &part.known[&each.lanes][(each.first - begin) / each.lanes.width];
             let value = known.get(&(each.target, Offset::ZERO));
             value
                 .expect("what is carried is written at every level")
@@ -293,8 +340,8 @@ impl ColumnBlock<'_> {
             .iter()
             .map(|stage| width::lanes(self.context, stage, columns).width);
         let longest = lanes.max().unwrap_or(columns);
-        let (first, end) = (&self.columns.0, b.add(&self.columns.0, columns));
-        b.for_loop(first, &end, &longest.to_string(), |b, first| {
+        let (first, end) = (&self.columns.0, &self.columns.1);
+        b.for_loop(first, end, &longest.to_string(), |b, first| {
             let mut part = Part {
                 first,
                 columns: longest,
