@@ -253,7 +253,7 @@ def test_few_tiles_and_functions_are_hinted_at() -> None:
         (
             {"layout": "Q"},
             errors.ArgumentValueError,
-            "layout: 'Q' is no preset; known are C, .*, gpu; or an axis: I, J, K",
+            "layout: 'Q' is no preset; known are C, .*; or an axis: I, J, K",
         ),
         (
             {"layout": {"imp": "I"}},
