@@ -61,9 +61,10 @@ lint: $(VENV)/.test
 rust-test: $(VENV)/.test
 	@cargo test --quiet --locked --workspace
 
-# What stencils mean is compared with GT4Py's own answers, which come from an environment of its own.
+# What stencils mean is compared with GT4Py's own answers, which come from an environment of its own. A process for each core takes
+# tests from the others when it has none left; many processes would each compile much the same.
 python-test: $(VENV)/.test $(VENV)/gt4py/.installed
-	@FIELDSTONE_GT4PY_PYTHON=$(CURDIR)/$(VENV)/gt4py/bin/python pytest
+	@FIELDSTONE_GT4PY_PYTHON=$(CURDIR)/$(VENV)/gt4py/bin/python pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 
 $(VENV)/gt4py/.installed: $(VENV)/.pip
 	@echo "installing GT4Py beside fieldstone, to compare with"

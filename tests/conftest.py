@@ -44,6 +44,14 @@ def pytest_runtest_logfinish(nodeid: str) -> None:
     SUITE.compile(nodeid)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _stencils_of_this_process_assemble() -> Iterator[None]:
+    """Look at what the test that looks at all has not seen: it runs in one of the processes that share the tests."""
+    yield
+    SUITE.compile(os.environ.get("PYTEST_CURRENT_TEST", "the last test"))
+    assert SUITE.finish() == []
+
+
 @pytest.fixture(scope="session")
 def suite() -> Suite:
     """The stencils of all tests before."""

@@ -2,7 +2,7 @@
 
 Each is compiled to PTX when its test is over, for all processors, and for the layouts that it was called with if it ran
 on a device. NVIDIA's assembler takes many of them at once. That costs time only in runs that have the test that asks
-for the result, which comes last.
+for the result, which comes last. Of processes that share the tests each has its own suite, and asks at its end too.
 """
 
 from __future__ import annotations
@@ -87,12 +87,15 @@ class Suite:
             self._compile(stencil, test)
 
     def finish(self) -> list[str]:
-        """Assemble the rest, and return what went wrong."""
-        for stencil in self._kept:
+        """Assemble the rest, and return what went wrong since this was last called."""
+        kept, self._kept = self._kept, []
+        for stencil in kept:
             self._compile(stencil, stencil.definition_func.__code__.co_filename)
         for processor in PROCESSORS:
             self._send(processor)
-        return [*self.failures, *(failure for batch in self._batches for failure in batch.result())]
+        failures, self.failures = self.failures, []
+        batches, self._batches = self._batches, []
+        return [*failures, *(failure for batch in batches for failure in batch.result())]
 
     def _compile(self, stencil: Any, test: str) -> None:
         for text in self._of(stencil, test):

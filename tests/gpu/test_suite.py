@@ -19,7 +19,7 @@ def square(a: Field[float], b: Field[float]):
 
 
 def test_every_stencil_of_the_tests_assembles(suite: Suite) -> None:
-    """Comes after all other tests of a run."""
+    """Comes after all other tests of a run, or of one of the processes that share them."""
     assert suite.finish() == []
 
 

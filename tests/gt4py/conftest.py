@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -35,11 +36,14 @@ def questions(
     """All that the selected tests will want to know; the scripts run beside each other and beside the tests."""
     wanted = {name for item in request.session.items for name in _needed(item)}
     asked: dict[str, asking.Question] = {}
+    folder = tmp_path_factory.getbasetemp()
+    # Processes that share the tests have folders of their own in one.
+    shared = "PYTEST_XDIST_WORKER" in os.environ
+    folder = folder.parent if shared else folder
     for name, script in SCRIPTS.items():
         if asking.PYTHON is not None and name in wanted:
-            folder = tmp_path_factory.mktemp(name)
             arguments = [str(request.getfixturevalue("random_module"))] if name.startswith("random") else []
-            asked[name] = asking.Question(script, folder, "numpy", *arguments)
+            asked[name] = asking.Question(script, folder / name, "numpy", *arguments, shared=shared)
     yield asked
     for question in asked.values():
         question.stop()
