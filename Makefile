@@ -16,7 +16,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-gpu bench bench-gpu bench-gt4py sanitize build lint rust-test python-test clean
+.PHONY: help demo test test-gpu bench bench-gpu bench-gt4py sanitize build builds rust-build lint rust-test python-test clean
 
 help:
 	@echo "make demo      run the main job on real data; results in fieldstone-demo/"
@@ -32,7 +32,18 @@ help:
 demo: $(VENV)/.demo
 	@fieldstone demo $(ARGS)
 
-test: lint rust-test python-test
+test: builds lint rust-test python-test
+
+# What the tests need: the build for release, that for debugging and what pip loads have different things to wait for. Not by `--jobs`,
+# whose number cargo would keep to.
+builds: $(VENV)/.pip
+	@$(MAKE) --no-print-directory rust-build & rust=$$!; \
+	$(MAKE) --no-print-directory $(VENV)/.test $(VENV)/gt4py/.installed || { kill $$rust; exit 1; }; \
+	wait $$rust
+
+rust-build: $(VENV)/.pip
+	@cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+	@cargo test --quiet --locked --workspace --no-run
 
 bench: $(VENV)/.bench
 	@python -m benches $(ARGS)
