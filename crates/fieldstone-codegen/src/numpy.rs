@@ -21,7 +21,8 @@ use std::slice;
 
 use fieldstone_stencil::grid::{Area, Axes, Axis, Bound, Extent, Interval, Level, Range};
 use fieldstone_stencil::ir::{
-    Computation, Expr, ExprKind, LevelIndex, Order, Section, Stencil, Stmt, StmtKind,
+    Computation, Expr, ExprKind, LevelIndex, Order, Section, Stencil, Stmt, StmtKind, Subscript,
+    Target,
 };
 use fieldstone_stencil::{Offset, Program, Span};
 
@@ -259,112 +260,131 @@ impl<'a> Text<'a> {
                 target,
                 target_span,
                 offset,
-                subscript: Some(subscript),
-                value,
-            } if subscript.level != LevelIndex::Constant => {
-                let value = self.writer.expression(value);
-                let place = (self.writer).level_place(*target, *offset, subscript, *target_span);
-                let (place, what) = place;
-                let mask = self.writer.where_it_counts();
-                let element = self.writer.element(*target, Some(subscript), *target_span);
-                let element = match element {
-                    Element::Whole => String::new(),
-                    Element::Constant(indices) | Element::Computed(indices) => {
-                        format!(", ({indices},)")
-                    }
-                };
-                self.line(format!(
-                    "_put_at({place}, {value}, {mask}, {what}{element})"
-                ));
-            }
-            StmtKind::Assign {
-                target: written,
-                target_span,
-                offset,
                 subscript,
                 value,
             } => {
-                let target = self.writer.names.of_target(*written).to_owned();
-                let value = self.writer.expression(value);
-                let at = match *offset {
-                    Offset::ZERO => "box".to_owned(),
-                    Offset([i, j, k]) => format!("box + ({i}, {j}, {k})"),
-                };
-                let element = (self.writer).element(*written, subscript.as_deref(), *target_span);
-                let place = match element {
-                    Element::Whole => format!("{target}[{at}]"),
-                    Element::Constant(indices) => format!("{target}[{at}][..., {indices}]"),
-                    Element::Computed(indices) => {
-                        let put = self.writer.require("_put");
-                        let mask = mask.map_or(String::new(), |mask| format!(", where={mask}"));
-                        self.line(format!(
-                            "{put}({target}[{at}], ({indices},), {value}{mask})"
-                        ));
-                        return;
+                let place = (*target, *target_span, *offset);
+                match subscript.as_deref() {
+                    Some(subscript) if subscript.level != LevelIndex::Constant => {
+                        self.assign_at_level(place, subscript, value);
                     }
-                };
-                self.line(match mask {
-                    None => format!("{place} = {value}"),
-                    Some(mask) => format!("np.copyto({place}, {value}, where={mask})"),
-                });
+                    subscript => self.assign(place, subscript, value, mask),
+                }
             }
             StmtKind::While { condition, body } => self.repeat(condition, body, mask),
             StmtKind::Require {
                 condition,
                 bounds,
                 intervals,
-            } => {
-                let require = self.writer.require("_require");
-                let condition = self.writer.expression(condition);
-                let bounds: Vec<String> = (bounds.iter())
-                    .map(|bound| self.writer.expression(bound))
-                    .collect();
-                let what = RunError::intervals(self.stencil(), intervals).to_string();
-                let what = what
-                    .split("; what the call wrote")
-                    .next()
-                    .unwrap_or_default();
-                self.line(format!(
-                    "{require}({condition}, {what:?}, {})",
-                    bounds.join(", ")
-                ));
-            }
+            } => self.require(condition, bounds, intervals),
             StmtKind::Region { area, body } => self.region(*area, body, mask),
             StmtKind::If {
                 condition,
                 then,
                 orelse,
-            } => {
-                let value = self.writer.expression(condition);
-                if !expression::reads_fields(condition) {
-                    self.line(format!("if {value}:"));
-                    self.branch(then, mask);
-                    if !orelse.is_empty() {
-                        self.line("else:");
-                        self.branch(orelse, mask);
-                    }
-                    return;
-                }
-                self.masks += 1;
-                let number = self.masks;
-                let holds = format!("mask{number}");
-                self.line(match &condition.kind {
-                    // A view would change with the field.
-                    ExprKind::Access { .. } => format!("{holds} = np.copy({value})"),
-                    _ => format!("{holds} = {value}"),
-                });
-                let within = |condition: String| match mask {
-                    None => condition,
-                    Some(mask) => format!("{mask} & {condition}"),
-                };
-                self.masked(then, within(holds.clone()), &format!("then{number}"));
-                self.masked(
-                    orelse,
-                    within(format!("~{holds}")),
-                    &format!("else{number}"),
-                );
-            }
+            } => self.choose(condition, (then, orelse), mask),
         }
+    }
+
+    /// An assignment at a level that is computed.
+    fn assign_at_level(
+        &mut self,
+        (target, span, offset): (Target, Span, Offset),
+        subscript: &Subscript,
+        value: &Expr,
+    ) {
+        let value = self.writer.expression(value);
+        let (place, what) = (self.writer).level_place(target, offset, subscript, span);
+        let mask = self.writer.where_it_counts();
+        let element = match self.writer.element(target, Some(subscript), span) {
+            Element::Whole => String::new(),
+            Element::Constant(indices) | Element::Computed(indices) => {
+                format!(", ({indices},)")
+            }
+        };
+        self.line(format!(
+            "_put_at({place}, {value}, {mask}, {what}{element})"
+        ));
+    }
+
+    fn assign(
+        &mut self,
+        (written, span, offset): (Target, Span, Offset),
+        subscript: Option<&Subscript>,
+        value: &Expr,
+        mask: Option<&str>,
+    ) {
+        let target = self.writer.names.of_target(written).to_owned();
+        let value = self.writer.expression(value);
+        let at = match offset {
+            Offset::ZERO => "box".to_owned(),
+            Offset([i, j, k]) => format!("box + ({i}, {j}, {k})"),
+        };
+        let place = match self.writer.element(written, subscript, span) {
+            Element::Whole => format!("{target}[{at}]"),
+            Element::Constant(indices) => format!("{target}[{at}][..., {indices}]"),
+            Element::Computed(indices) => {
+                let put = self.writer.require("_put");
+                let mask = mask.map_or(String::new(), |mask| format!(", where={mask}"));
+                self.line(format!(
+                    "{put}({target}[{at}], ({indices},), {value}{mask})"
+                ));
+                return;
+            }
+        };
+        self.line(match mask {
+            None => format!("{place} = {value}"),
+            Some(mask) => format!("np.copyto({place}, {value}, where={mask})"),
+        });
+    }
+
+    fn require(&mut self, condition: &Expr, bounds: &[Expr], intervals: &[Span]) {
+        let require = self.writer.require("_require");
+        let condition = self.writer.expression(condition);
+        let bounds: Vec<String> = (bounds.iter())
+            .map(|bound| self.writer.expression(bound))
+            .collect();
+        let what = RunError::intervals(self.stencil(), intervals).to_string();
+        let what = what
+            .split("; what the call wrote")
+            .next()
+            .unwrap_or_default();
+        self.line(format!(
+            "{require}({condition}, {what:?}, {})",
+            bounds.join(", ")
+        ));
+    }
+
+    /// Statements under a condition: a branch where it is one number, else both with masks.
+    fn choose(&mut self, condition: &Expr, (then, orelse): (&[Stmt], &[Stmt]), mask: Option<&str>) {
+        let value = self.writer.expression(condition);
+        if !expression::reads_fields(condition) {
+            self.line(format!("if {value}:"));
+            self.branch(then, mask);
+            if !orelse.is_empty() {
+                self.line("else:");
+                self.branch(orelse, mask);
+            }
+            return;
+        }
+        self.masks += 1;
+        let number = self.masks;
+        let holds = format!("mask{number}");
+        self.line(match &condition.kind {
+            // A view would change with the field.
+            ExprKind::Access { .. } => format!("{holds} = np.copy({value})"),
+            _ => format!("{holds} = {value}"),
+        });
+        let within = |condition: String| match mask {
+            None => condition,
+            Some(mask) => format!("{mask} & {condition}"),
+        };
+        self.masked(then, within(holds.clone()), &format!("then{number}"));
+        self.masked(
+            orelse,
+            within(format!("~{holds}")),
+            &format!("else{number}"),
+        );
     }
 
     /// Statements of a region inside of others; one that stands by itself has its box from [`Text::set_box`].

@@ -1,6 +1,7 @@
 //! A universal function applied element by element.
 
-use fieldstone_storage::{Access, View};
+use fieldstone_storage::{Access, Dim, View};
+use numpy::PyArrayDescr;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyTuple};
@@ -11,8 +12,9 @@ use super::operand::{Operand, Unlabelled, labels_of_result, operands};
 use super::result;
 use super::shape::{check_output, common_shape};
 use crate::storage::Storage;
-use crate::storage::library::{Chosen, Computed};
+use crate::storage::library::{Chosen, Computed, Library};
 use crate::storage::place::Place;
+use crate::storage::resolve::{Location, Resolved};
 
 /// Calls a universal function; `None` if one of the operands is to decide itself.
 pub fn call<'py>(
@@ -53,65 +55,45 @@ pub fn call<'py>(
         library.reach(py, operand)?;
     }
 
-    let place = |operand: &Operand<'py>| operand.placed(py, function, dims, Unlabelled::Whole);
-    let placed: Vec<Option<View>> = inputs.iter().map(place).collect::<PyResult<_>>()?;
-    let condition_placed = condition.as_ref().map(place).transpose()?.flatten();
-    let outputs_placed: Vec<Option<View>> = outputs
-        .iter()
-        .map(|output| output.as_ref().map_or(Ok(None), place))
-        .collect::<PyResult<_>>()?;
-    let shape = common_shape(py, function, dims, &placed)?;
-    for output in outputs_placed.iter().flatten() {
-        check_output(py, function, dims, &shape, output)?;
-    }
-    let shape = match outputs_placed.iter().flatten().next() {
-        Some(output) => output.shape().to_vec(),
-        None => shape,
-    };
-
-    let mut targets: Vec<Option<Bound<'py, PyAny>>> = outputs
-        .iter()
-        .map(|output| output.as_ref().map(|output| output.object.clone()))
-        .collect();
+    let placed = Placed::of(py, function, dims, (&inputs, condition.as_ref(), &outputs))?;
     let mut arrays = Vec::with_capacity(inputs.len());
-    for (input, placed) in inputs.iter().zip(&placed) {
+    for (input, placed) in inputs.iter().zip(&placed.inputs) {
         arrays.push(match placed {
             Some(placed) => library.operand(input, placed, Access::Read)?,
             None => input.object.clone(),
         });
     }
-    if let (Some(condition), Some(placed)) = (&condition, &condition_placed) {
+    if let (Some(condition), Some(placed)) = (&condition, &placed.condition) {
         let array = library.operand(condition, placed, Access::Read)?;
         keywords.set_item(intern!(py, "where"), array)?;
     }
-    let mut new = Vec::new();
-    if outputs.iter().any(Option::is_some) {
+    let results = Results {
+        library: &library,
+        location,
+        dims,
+        inputs: &inputs,
+    };
+    let targets: Vec<Option<Bound<'py, PyAny>>> = if outputs.iter().any(Option::is_some) {
         let access = access_to_outputs(py, ufunc, &inputs, &outputs, &keywords)?;
-        let memory = outputs.iter().zip(&outputs_placed).map(|pair| match pair {
+        let memory = outputs.iter().zip(&placed.outputs).map(|pair| match pair {
             (Some(output), Some(placed)) => library.operand(output, placed, access),
             _ => Ok(py.None().into_bound(py)),
         });
         let memory = memory.collect::<PyResult<Vec<_>>>()?;
         keywords.set_item(intern!(py, "out"), PyTuple::new(py, memory)?)?;
+        let object = |output: &Operand<'py>| output.object.clone();
+        outputs
+            .iter()
+            .map(|output| output.as_ref().map(object))
+            .collect()
     } else if !names_types(&keywords)?
-        && !shape.is_empty()
+        && !placed.shape.is_empty()
         && let Some(types) = ufunc.types_of_results(py, &inputs, None, None)?
     {
-        for dtype in types {
-            let resolved = result::parameters(py, &shape, dtype, dims, &inputs, location.clone())?;
-            new.push(resolved.allocated(py)?.into_object(py)?);
-        }
-        let memory = new.iter().map(|storage| {
-            let placed = storage.borrow().view.clone();
-            library.storage(storage, &placed, Access::Write)
-        });
-        let memory = memory.collect::<PyResult<Vec<_>>>()?;
-        keywords.set_item(intern!(py, "out"), PyTuple::new(py, memory)?)?;
-        targets = new
-            .iter()
-            .map(|storage| Some(storage.clone().into_any()))
-            .collect();
-    }
+        results.allocate(types, &placed.shape, &keywords)?
+    } else {
+        Vec::new()
+    };
 
     let function = library.function(ufunc.object.bind(py))?;
     let mut computed = function.call(PyTuple::new(py, arrays)?, Some(&keywords));
@@ -121,29 +103,110 @@ pub fn call<'py>(
         }
     }
     let computed = computed?;
-    let named = |index: usize, computed: Bound<'py, PyAny>| {
-        if let Some(target) = targets.get(index).cloned().flatten() {
-            return Ok(target);
+    let named = |index: usize, computed| match targets.get(index).cloned().flatten() {
+        Some(target) => Ok(target),
+        None => results.of(computed),
+    };
+    let Ok(several) = computed.cast::<PyTuple>() else {
+        return named(0, computed).map(Some);
+    };
+    let several = several.iter().enumerate();
+    let several = several.map(|(index, computed)| named(index, computed));
+    let several = several.collect::<PyResult<Vec<_>>>()?;
+    Ok(Some(PyTuple::new(py, several)?.into_any()))
+}
+
+/// Operands with their axes in the order of the result.
+struct Placed {
+    inputs: Vec<Option<View>>,
+    condition: Option<View>,
+    outputs: Vec<Option<View>>,
+    /// The shape of the result.
+    shape: Vec<usize>,
+}
+
+impl Placed {
+    fn of<'py>(
+        py: Python<'py>,
+        function: &str,
+        dims: Option<&[Dim]>,
+        (inputs, condition, outputs): (
+            &[Operand<'py>],
+            Option<&Operand<'py>>,
+            &[Option<Operand<'py>>],
+        ),
+    ) -> PyResult<Placed> {
+        let place = |operand: &Operand<'py>| operand.placed(py, function, dims, Unlabelled::Whole);
+        let inputs: Vec<Option<View>> = inputs.iter().map(place).collect::<PyResult<_>>()?;
+        let condition = condition.map(place).transpose()?.flatten();
+        let outputs: Vec<Option<View>> = outputs
+            .iter()
+            .map(|output| output.as_ref().map_or(Ok(None), place))
+            .collect::<PyResult<_>>()?;
+        let shape = common_shape(py, function, dims, &inputs)?;
+        for output in outputs.iter().flatten() {
+            check_output(py, function, dims, &shape, output)?;
         }
+        let shape = match outputs.iter().flatten().next() {
+            Some(output) => output.shape().to_vec(),
+            None => shape,
+        };
+        Ok(Placed {
+            inputs,
+            condition,
+            outputs,
+            shape,
+        })
+    }
+}
+
+/// What new results are like.
+struct Results<'a, 'py> {
+    library: &'a Library,
+    location: Location,
+    dims: Option<&'a [Dim]>,
+    inputs: &'a [Operand<'py>],
+}
+
+impl<'py> Results<'_, 'py> {
+    /// New storages of these types, which the function is told to write to.
+    fn allocate(
+        &self,
+        types: Vec<Bound<'py, PyArrayDescr>>,
+        shape: &[usize],
+        keywords: &Bound<'py, PyDict>,
+    ) -> PyResult<Vec<Option<Bound<'py, PyAny>>>> {
+        let py = keywords.py();
+        let mut memory = Vec::with_capacity(types.len());
+        let mut targets = Vec::with_capacity(types.len());
+        for dtype in types {
+            let resolved = self.parameters(shape, dtype)?;
+            let storage = resolved.allocated(py)?.into_object(py)?;
+            let placed = storage.borrow().view.clone();
+            memory.push(self.library.storage(&storage, &placed, Access::Write)?);
+            targets.push(Some(storage.into_any()));
+        }
+        keywords.set_item(intern!(py, "out"), PyTuple::new(py, memory)?)?;
+        Ok(targets)
+    }
+
+    /// What the function has computed in memory of its own, as a storage if it has axes.
+    fn of(&self, computed: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let with_axes = Computed::of(&computed)?.filter(|array| array.ndim() > 0);
         let Some(computed) = with_axes else {
-            return library.number(computed);
+            return self.library.number(computed);
         };
-        let dtype = computed.dtype.clone();
-        let resolved =
-            result::parameters(py, &computed.shape, dtype, dims, &inputs, location.clone())?;
-        library.result(&computed, resolved)
-    };
-    match computed.cast::<PyTuple>() {
-        Ok(several) => {
-            let several = several
-                .iter()
-                .enumerate()
-                .map(|(index, computed)| named(index, computed));
-            let several = several.collect::<PyResult<Vec<_>>>()?;
-            Ok(Some(PyTuple::new(py, several)?.into_any()))
-        }
-        Err(_) => named(0, computed).map(Some),
+        let resolved = self.parameters(&computed.shape, computed.dtype.clone())?;
+        self.library.result(&computed, resolved)
+    }
+
+    fn parameters(
+        &self,
+        shape: &[usize],
+        dtype: Bound<'py, PyArrayDescr>,
+    ) -> PyResult<Resolved<'py>> {
+        let location = self.location.clone();
+        result::parameters(dtype.py(), shape, dtype, self.dims, self.inputs, location)
     }
 }
 
