@@ -7,7 +7,7 @@ use fieldstone_stencil::elements::Element;
 use fieldstone_stencil::ir::{Field, Stencil};
 
 use crate::call::{Call, FieldArgument};
-use crate::llvm::Layout;
+use crate::layout::Layout;
 
 /// Which elements of which arguments the fields of a program are.
 pub(crate) struct Elements {

@@ -13,8 +13,10 @@ use crate::cache::entry::Facts;
 use crate::cache::{Cache, Key};
 use crate::error::RunError;
 use crate::jit::Jit;
-use crate::llvm::{Failure, Layout, Target, Wrong};
+use crate::layout::Layout;
+use crate::llvm::{Failure, Wrong};
 use crate::stack::deep;
+use crate::target::Target;
 
 /// What is asked of the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

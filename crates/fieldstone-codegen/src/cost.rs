@@ -11,7 +11,7 @@ use fieldstone_stencil::schedule::{Nest, RowNest, Stage};
 use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Axis, Interval};
 
-use crate::llvm::widest;
+use crate::lanes::widest;
 
 /// Cycles of the processors that this is meant for, in a nanosecond.
 const CYCLES: f64 = 3.0;

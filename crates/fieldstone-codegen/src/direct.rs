@@ -12,7 +12,7 @@ use fieldstone_stencil::schedule::{ColumnNest, Schedule, Stage, Sweep};
 use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Area, DType, Offset};
 
-use crate::llvm::widest;
+use crate::lanes::widest;
 use crate::tile::{Place, Scratch};
 use crate::transposed::{Moment, Transposed};
 

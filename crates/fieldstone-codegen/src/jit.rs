@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use crate::llvm::Target;
+use crate::target::Target;
 
 /// A compiler for LLVM IR text, and a loader of what it makes.
 pub trait Jit: Send + Sync {

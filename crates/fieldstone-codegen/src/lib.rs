@@ -6,6 +6,8 @@
 //! | [`domain`], [`alias`] | whether a call's arrays hold its domain, and whether they overlap |
 //! | [`uses`] | where the parameters are used, and whether one may be left out |
 //! | [`error`] | what can go wrong in a call |
+//! | [`target`], [`layout`] | the processor that code is made for, and the axes that arrays are contiguous along |
+//! | [`lanes`] | how wide the numbers of a stage are |
 //! | [`llvm`] | LLVM IR text of a scheduled stencil, [`tile`] sizes and scratch memory, [`transposed`] columns |
 //! | [`direct`] | sweeps that need hardly any of them |
 //! | [`choices`], `tuning` | what may be chosen about all that, not by the cost model; what is fastest, by measurement |
@@ -33,6 +35,8 @@ pub mod error;
 pub mod gpu;
 pub mod interpreter;
 pub mod jit;
+pub mod lanes;
+pub mod layout;
 pub mod llvm;
 pub mod loader;
 pub mod math;
@@ -41,6 +45,7 @@ pub mod numpy;
 pub mod parts;
 pub mod plan;
 pub mod stack;
+pub mod target;
 mod template;
 pub mod tile;
 pub mod transcendental;

@@ -11,8 +11,10 @@ use fieldstone_stencil::schedule::{self, Nest, Placement, RowNest, Schedule, Sta
 use crate::array::ArrayShape;
 use crate::choices::Choices;
 use crate::cost::{Cost, worthwhile};
-use crate::llvm::{self, Kernel, Layout, Module, Target};
+use crate::layout::Layout;
+use crate::llvm::{self, Kernel, Module};
 use crate::native::{extended, levels_of};
+use crate::target::Target;
 use crate::tile::{Lines, Tiles};
 
 /// The axis along which most fields are contiguous, of those with the most axes: a plane has little to say beside volumes.

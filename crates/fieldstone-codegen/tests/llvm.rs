@@ -3,7 +3,9 @@
 mod support;
 
 use fieldstone_codegen::choices::Choices;
-use fieldstone_codegen::llvm::{self, Layout, Target};
+use fieldstone_codegen::layout::Layout;
+use fieldstone_codegen::llvm;
+use fieldstone_codegen::target::Target;
 use fieldstone_device::CoreCaches;
 use fieldstone_stencil::{Axis, schedule};
 use support::{HORIZONTAL_DIFFUSION, THOMAS, program};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use fieldstone_codegen::cache::Cache;
 use fieldstone_codegen::choices::Choices;
-use fieldstone_codegen::llvm::Layout;
+use fieldstone_codegen::layout::Layout;
 use fieldstone_codegen::native::{Native, Reuse};
 use fieldstone_stencil::Axis;
 use support::idle::Idle;

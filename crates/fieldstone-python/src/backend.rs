@@ -9,7 +9,7 @@ use fieldstone_codegen::choices::Choices;
 use fieldstone_codegen::error::{self, CheckError};
 use fieldstone_codegen::gpu::{self, Gpu};
 use fieldstone_codegen::interpreter::{INTERRUPTED, Interpreter};
-use fieldstone_codegen::llvm::Layout;
+use fieldstone_codegen::layout::Layout;
 use fieldstone_codegen::native::Origin;
 use fieldstone_codegen::native::{self, Native};
 use fieldstone_codegen::plan::Plan;

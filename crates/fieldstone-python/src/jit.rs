@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use fieldstone_codegen::cache::entry::Facts;
 use fieldstone_codegen::cache::{Cache, Key, settings};
 use fieldstone_codegen::jit::{self, Jit, JitError, Library};
-use fieldstone_codegen::llvm::Target;
+use fieldstone_codegen::target::Target;
 use fieldstone_codegen::{loader, parts};
 use fieldstone_device::{Pool, core_caches};
 use pyo3::prelude::*;

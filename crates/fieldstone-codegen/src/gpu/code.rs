@@ -13,8 +13,9 @@ use crate::cache::Cache;
 use crate::compilation::Origin;
 use crate::error::RunError;
 use crate::jit::Library;
+use crate::layout::Layout;
 use crate::llvm::abi::Words;
-use crate::llvm::{Layout, Target};
+use crate::target::Target;
 
 impl Gpu {
     /// A variant with blocks of the shapes that are wanted; with others where the driver says that these have too few registers, or

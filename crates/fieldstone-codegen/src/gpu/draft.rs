@@ -8,7 +8,7 @@ use super::room::Room;
 use super::shape::Shape;
 use super::{place, recomputation};
 use crate::choices::{Choices, Columns};
-use crate::llvm::Layout;
+use crate::layout::Layout;
 use crate::llvm::blocks;
 
 /// A schedule for blocks of threads, and the shapes that they may have.

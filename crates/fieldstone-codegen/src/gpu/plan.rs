@@ -7,9 +7,10 @@ use fieldstone_stencil::schedule::{Nest, Schedule};
 use super::draft::{Draft, kernels};
 use super::shape::Shape;
 use crate::choices::Choices;
+use crate::layout::Layout;
 use crate::llvm::blocks::{self, Kernel, Module};
-use crate::llvm::{Layout, Target};
 use crate::native::extended;
+use crate::target::Target;
 
 /// A stencil for arrays of one layout.
 #[derive(Clone, Debug)]

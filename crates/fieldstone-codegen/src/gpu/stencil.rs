@@ -17,9 +17,10 @@ use crate::choices::{Choices, Columns};
 use crate::compilation::{Compilation, Origin, Reuse};
 use crate::error::RunError;
 use crate::jit::Jit;
+use crate::layout::Layout;
 use crate::llvm::abi::Words;
-use crate::llvm::{Layout, Target};
 use crate::stack::deep;
+use crate::target::Target;
 use crate::variants::Variants;
 
 /// A stencil as kernels, one variant for each layout and device it was called with.

@@ -9,7 +9,7 @@ use super::stencil::{Gpu, Variant};
 use crate::call::Call;
 use crate::choices::{Choices, Columns};
 use crate::error::RunError;
-use crate::llvm::Layout;
+use crate::layout::Layout;
 use crate::tuning::{Copies, Measured, Place, size_class, sizes_around};
 
 /// Choices that were found, and what for.

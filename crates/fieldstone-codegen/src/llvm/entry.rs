@@ -16,7 +16,9 @@ use super::ahead::{self, Fetch};
 use super::blocks::Block;
 use super::builder::Builder;
 use super::kernel::Loops;
-use super::{Failure, Layout, Target, contiguous_along, types};
+use super::{Failure, types};
+use crate::layout::{Layout, contiguous_along};
+use crate::target::Target;
 
 /// What a kernel is made from.
 pub(super) struct Context<'a> {

@@ -35,6 +35,7 @@ use fieldstone_stencil::schedule::{Roles, RowNest, Stage};
 use fieldstone_stencil::visit::accesses;
 use fieldstone_stencil::{DType, Offset};
 
+use crate::lanes::widest;
 use crate::tile::MOST_LANES;
 
 use self::room::OfTile;
@@ -44,7 +45,6 @@ use super::place::{self, Panel, Row, Spacing};
 use super::preheader::{Preheader, preheader};
 use super::region::{crosses, regions, vectors_without, widest_regions};
 use super::types::Lanes;
-use super::width;
 
 /// Vectors along a row within which neighbours are taken from registers.
 const REACH: i64 = 2;
@@ -197,8 +197,7 @@ impl<'a> Fused<'a> {
         stages: &'a [Computed<'a>],
         shared: &'a HashSet<Target>,
     ) -> Fused<'a> {
-        let widest =
-            |computed: &Computed<'_>| width::widest(&context.program.stencil, computed.stage);
+        let widest = |computed: &Computed<'_>| widest(&context.program.stencil, computed.stage);
         let widest = stages.iter().map(widest).max().unwrap_or(1);
         let width = (context.target.vector_bytes() / widest).min(MOST_LANES);
         let panel = stages[0].row.panel.as_ref();

@@ -1,14 +1,11 @@
 //! How many points of a row a stage computes at once.
 
-use std::cell::Cell;
-
-use fieldstone_stencil::ir::Stencil;
+use fieldstone_stencil::Axis;
 use fieldstone_stencil::schedule::Stage;
-use fieldstone_stencil::{Axis, DType};
 
 use super::entry::Context;
-use super::preheader::visit;
 use super::types::Lanes;
+use crate::lanes::widest;
 
 /// Lanes in which a stage is computed for so many points, which are a multiple of them.
 pub(super) fn lanes(context: &Context<'_>, stage: &Stage, points: usize) -> Lanes {
@@ -28,18 +25,4 @@ pub(super) fn width(context: &Context<'_>, stage: &Stage, vector: Axis) -> usize
 
 fn register_width(context: &Context<'_>, stage: &Stage) -> usize {
     context.target.vector_bytes() / widest(&context.program.stencil, stage)
-}
-
-/// Bytes of the widest type that a stage computes with.
-pub fn widest(stencil: &Stencil, stage: &Stage) -> usize {
-    let size = Cell::new(1);
-    let note = |dtype: DType| size.set(size.get().max(dtype.size()));
-    for statement in &stage.statements {
-        visit(
-            statement,
-            &mut |expr| note(expr.dtype()),
-            &mut |target, _, _| note(stencil.target_dtype(target)),
-        );
-    }
-    size.get()
 }

@@ -6,8 +6,9 @@ use super::{KernelFunction, Native, Origin, Variant};
 use crate::choices::Choices;
 use crate::error::RunError;
 use crate::jit::Library;
+use crate::layout::Layout;
+use crate::llvm::Module;
 use crate::llvm::abi::Words;
-use crate::llvm::{Layout, Module};
 use crate::plan::Plan;
 
 impl Native {

@@ -22,10 +22,12 @@ use crate::choices::Choices;
 pub use crate::compilation::{Compilation, Origin, Reuse};
 use crate::error::RunError;
 use crate::jit::{Jit, Library};
+use crate::layout::Layout;
+use crate::llvm::Module;
 use crate::llvm::abi::Words;
-use crate::llvm::{self, Layout, Module};
 use crate::plan::Plan;
 use crate::stack::deep;
+use crate::target::Target;
 use crate::variants::Variants;
 
 /// The signature of a kernel; see [`crate::llvm::abi`].
@@ -164,7 +166,7 @@ impl Native {
     }
 
     /// The processor that code is made for.
-    pub fn target(&self) -> llvm::Target {
+    pub fn target(&self) -> Target {
         self.compilation.jit.target()
     }
 

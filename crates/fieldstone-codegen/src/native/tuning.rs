@@ -9,7 +9,8 @@ use super::{Native, Origin, Variant};
 use crate::call::Call;
 use crate::choices::{Choices, Stores};
 use crate::error::RunError;
-use crate::llvm::{Kernel, Layout};
+use crate::layout::Layout;
+use crate::llvm::Kernel;
 use crate::tile::Tiles;
 use crate::tuning::{Copies, Measured, Place, size_class, sizes_around};
 

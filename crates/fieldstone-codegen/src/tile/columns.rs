@@ -10,7 +10,7 @@ use fieldstone_stencil::{Axis, DType};
 use super::{Block, LINE, Place, Scratch, temporaries, whole_lines};
 use crate::choices::Choices;
 use crate::direct::Direct;
-use crate::llvm::Target;
+use crate::target::Target;
 use crate::transposed::Transposed;
 
 /// Columns of a block whose size was chosen, at most.

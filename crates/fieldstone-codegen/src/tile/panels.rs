@@ -7,7 +7,8 @@ use fieldstone_stencil::schedule::RowNest;
 use super::rings::{MOST_RINGS, Ring, rings_of};
 use super::{LINE, Scratch};
 use crate::choices::Choices;
-use crate::llvm::{Target, widest};
+use crate::lanes::widest;
+use crate::target::Target;
 
 /// Points of such rows: as many as fit. Rows of more points have to be read again from the second-level cache when the next one is
 /// computed.

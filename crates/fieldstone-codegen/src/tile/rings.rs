@@ -9,7 +9,7 @@ use fieldstone_stencil::{Axis, DType, Extent};
 
 use super::{LINE, Place, Scratch, temporaries, whole_lines};
 use crate::choices::Choices;
-use crate::llvm::Target;
+use crate::target::Target;
 
 /// Vectors at each end of a row of scratch that a loop may touch beside the points of a tile: that of which one point is
 /// needed, those that stages are ahead, and those on either side that are read.

@@ -9,7 +9,8 @@ use crate::cache::Key;
 use crate::choices::Choices;
 use crate::compilation::{Compilation, Reuse};
 use crate::error::RunError;
-use crate::llvm::{Layout, Target};
+use crate::layout::Layout;
+use crate::target::Target;
 
 pub(crate) use self::copies::{Copies, Place};
 

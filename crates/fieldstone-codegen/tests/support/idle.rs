@@ -1,7 +1,7 @@
 //! A compiler of functions that do nothing.
 
 use fieldstone_codegen::jit::{Jit, JitError, Library};
-use fieldstone_codegen::llvm::Target;
+use fieldstone_codegen::target::Target;
 use fieldstone_device::CoreCaches;
 
 /// It and the processor that it says it compiles for.

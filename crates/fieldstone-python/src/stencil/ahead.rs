@@ -1,6 +1,6 @@
 //! What is known before a call: the layout that arrays, a preset or an axis give, and code for it.
 
-use fieldstone_codegen::llvm::Layout;
+use fieldstone_codegen::layout::Layout;
 use fieldstone_codegen::native::contiguous_along;
 
 use fieldstone_stencil::suggest::closest;

@@ -3,8 +3,9 @@
 use fieldstone_codegen::choices::{Choices, Columns};
 use fieldstone_codegen::gpu::plan::Plan;
 use fieldstone_codegen::gpu::{Draft, Room};
-use fieldstone_codegen::llvm::{Layout, Target};
+use fieldstone_codegen::layout::Layout;
 use fieldstone_codegen::stack::deep;
+use fieldstone_codegen::target::Target;
 use fieldstone_device::CoreCaches;
 use fieldstone_stencil::Program;
 use pyo3::prelude::*;

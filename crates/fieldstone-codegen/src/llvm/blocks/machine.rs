@@ -8,7 +8,8 @@ use crate::gpu::Shape;
 use crate::llvm::abi::Words;
 use crate::llvm::builder::Builder;
 use crate::llvm::entry::Entry;
-use crate::llvm::{Target, types::Lanes};
+use crate::llvm::types::Lanes;
+use crate::target::Target;
 
 /// A kind of machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

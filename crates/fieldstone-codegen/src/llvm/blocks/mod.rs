@@ -29,13 +29,15 @@ use fieldstone_stencil::schedule::{ColumnNest, RowNest, Schedule};
 use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Extent, Offset};
 
+use super::Failure;
 use super::abi::Words;
 use super::ahead::Fetch;
 use super::builder::{Builder, Needs};
 use super::entry::{Context, entry};
 use super::kernel::Loops;
-use super::{Failure, Layout, Target};
 use crate::gpu::Shape;
+use crate::layout::Layout;
+use crate::target::Target;
 use crate::tile::Scratch;
 use column::Windows;
 use machine::Machine;

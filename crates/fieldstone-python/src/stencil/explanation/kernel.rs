@@ -1,7 +1,7 @@
 //! Kernels of a device, and where their temporaries live.
 
 use fieldstone_codegen::gpu::Gpu;
-use fieldstone_codegen::llvm::Layout;
+use fieldstone_codegen::layout::Layout;
 use fieldstone_codegen::llvm::blocks::Kernel;
 use fieldstone_device::accelerator;
 use fieldstone_stencil::ir::TempId;

@@ -13,7 +13,7 @@ mod nest;
 mod statement;
 mod temporary;
 
-use fieldstone_codegen::llvm::Layout;
+use fieldstone_codegen::layout::Layout;
 use fieldstone_codegen::plan::Plan;
 use fieldstone_device::{Pool, shared_cache};
 use fieldstone_stencil::Span;

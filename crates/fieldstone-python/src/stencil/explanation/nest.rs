@@ -1,6 +1,7 @@
 //! Loops, what shares them and why not more, tiles.
 
-use fieldstone_codegen::llvm::{Kernel, widest};
+use fieldstone_codegen::lanes::widest;
+use fieldstone_codegen::llvm::Kernel;
 use fieldstone_codegen::tile::Tiles;
 use fieldstone_stencil::analysis::operations::{Operation, Operations};
 use fieldstone_stencil::analysis::points::LARGE;

@@ -1,0 +1,96 @@
+//! What is made of a program: text, kernels, and where they may fail.
+
+use fieldstone_stencil::Span;
+use fieldstone_stencil::ir::{DataDimension, Target};
+
+use super::abi::OwnWords;
+use super::ahead::{Fetch, MOST};
+use crate::choices::Stores;
+use crate::tile::Scratch;
+
+/// The text of a module and its kernels, in the order in which they run.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// LLVM IR.
+    pub text: String,
+    /// One for each nest, several for a nest that runs level by level.
+    pub kernels: Vec<Kernel>,
+    /// Where the call may fail; kernels number these places from one.
+    pub failures: Vec<Failure>,
+}
+
+/// A place where a kernel may find that the call fails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What is wrong there.
+    pub what: Wrong,
+    /// Where it stands in the source.
+    pub span: Span,
+}
+
+/// What a kernel may find.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// An access at a level that the array of a target does not have.
+    Level(Target),
+    /// An access at an index that a data dimension does not have.
+    Index(DataDimension),
+    /// Bounds of these intervals that are not what they have to be.
+    Intervals(Vec<Span>),
+}
+
+/// A function of a module.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// Symbol.
+    pub name: String,
+    /// Scratch memory of each thread, and the largest tile.
+    pub scratch: Scratch,
+    /// Bytes for each point that the kernel can store past the caches.
+    pub streamed: usize,
+    /// Bytes for each point of all fields that it reads or writes there.
+    pub moved: usize,
+    /// Whether it does, where that was chosen.
+    pub stores: Option<Stores>,
+    /// What it fetches into the caches.
+    pub fetch: Fetch,
+    /// Its own words, where it does not have those of all kernels.
+    pub words: Option<OwnWords>,
+}
+
+impl Kernel {
+    /// Whether it stores past the caches what it can, for so many points, with caches of so many bytes.
+    ///
+    /// What nearly fills the caches does not stay there, since other work needs some of them too.
+    pub fn streams(&self, points: usize, caches: usize) -> bool {
+        match self.stores {
+            Some(stores) => stores == Stores::Streamed && self.streamed > 0,
+            None => self.streamed > 0 && self.fills(points, caches),
+        }
+    }
+
+    /// Whether it moves more than caches of so many bytes keep of it, for so many points.
+    fn fills(&self, points: usize, caches: usize) -> bool {
+        points.saturating_mul(self.moved) > caches / 8 * MOST
+    }
+
+    /// Whether a sweep's next level is fetched into the first-level cache, for so many points.
+    pub fn fetches_next(&self, points: usize, caches: usize) -> bool {
+        self.fetch.ahead > 1 && self.fills(points, caches)
+    }
+
+    /// Whether it stores past the caches where that is better for others, though it would not for itself.
+    pub fn may_stream(&self) -> bool {
+        self.streamed > 0 && self.stores.is_none()
+    }
+
+    /// Rows, or levels of a sweep, ahead that are fetched into the caches, for so many points of so many levels.
+    pub fn fetched_ahead(&self, points: usize, levels: usize, caches: usize) -> usize {
+        let ahead = (self.fetch).with(levels, points.saturating_mul(self.moved), caches);
+        // What follows the next tile is needed too late.
+        match (self.scratch).near_rows(levels, self.streams(points, caches)) {
+            Some(rows) if self.fetch.level.is_some() => ahead.min(rows),
+            _ => ahead,
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The processor that code is made for.
+
+use fieldstone_device::CoreCaches;
+
+/// The processor that code is made for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Target {
+    /// LLVM's triple.
+    pub triple: String,
+    /// LLVM's name of the processor.
+    pub cpu: String,
+    /// LLVM's list of features, such as `+avx2,-avx512f`.
+    pub features: String,
+    /// The caches of a core, which say how much scratch memory a tile may have.
+    pub caches: CoreCaches,
+}
+
+impl Target {
+    fn has(&self, feature: &str) -> bool {
+        self.features
+            .split(',')
+            .any(|word| word.strip_prefix('+') == Some(feature))
+    }
+
+    /// Whether it runs blocks of threads, and is no processor of a host.
+    pub fn is_accelerator(&self) -> bool {
+        self.is_nvidia() || self.is_amd()
+    }
+
+    /// Whether it is a GPU of NVIDIA.
+    pub fn is_nvidia(&self) -> bool {
+        self.triple.starts_with("nvptx")
+    }
+
+    /// Whether it is a GPU of AMD.
+    pub fn is_amd(&self) -> bool {
+        self.triple.starts_with("amdgcn")
+    }
+
+    /// Bytes of a vector register.
+    pub fn vector_bytes(&self) -> usize {
+        match () {
+            () if self.has("avx512f") => 64,
+            () if self.has("avx") => 32,
+            () => 16,
+        }
+    }
+
+    /// Whether it converts from and to `float16`.
+    pub fn has_half(&self) -> bool {
+        !self.triple.starts_with("x86_64") || self.has("f16c")
+    }
+
+    /// Whether stores past the caches are ordered by the fence of SSE.
+    pub(crate) fn has_fence(&self) -> bool {
+        self.has("sse")
+    }
+
+    /// Whether loads and stores of some lanes are single instructions.
+    pub(crate) fn has_masked_access(&self) -> bool {
+        self.has("avx2")
+    }
+}
