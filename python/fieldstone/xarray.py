@@ -288,7 +288,7 @@ def are_named(dims: tuple[object, ...], mapping: Mapping[str, str] | None) -> bo
 
 def _loaded(array: DataArray, argument: str) -> Any:
     # ``.data`` of an array that still lies in a file may read the file anew on every access; writes would be lost.
-    data = array.variable._data
+    data = getattr(array.variable, "_data", None)
     if not (getattr(array.variable, "_in_memory", True) or any(hasattr(data, name) for name in _MEMORY)):
         if array.chunks is not None:
             raise ArgumentTypeError(

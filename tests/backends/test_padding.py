@@ -104,7 +104,6 @@ def threads(request: pytest.FixtureRequest) -> Any:
 def test_only_padding_changes_beside_the_domain(definition, dtype, levels, begin, threads):
     inp = values(levels, dtype)
     arguments = {name: made(levels, dtype, begin) for name in outputs(definition)}
-    before = {name: np.array(one) for name, (one, _) in arguments.items()}
     stencil = compiled(definition, dtype)
     where = {"origin": (HALO, HALO, 0), "domain": (*PLANE, levels)}
     for _ in range(2):
@@ -112,9 +111,6 @@ def test_only_padding_changes_beside_the_domain(definition, dtype, levels, begin
     expected = wanted(definition, inp, levels, dtype, levels)
     for name, (one, everything) in arguments.items():
         np.testing.assert_array_equal(np.asarray(one), expected[name])
-        inner = np.asarray(one)[HALO:-HALO, HALO:-HALO]
-        inner[...] = before[name][HALO:-HALO, HALO:-HALO]
-        np.testing.assert_array_equal(np.asarray(one), before[name])
         around = np.ones(everything.shape[:2], bool)
         around[HALO:-HALO, HALO:-HALO] = False
         assert (everything[around] == UNTOUCHED).all(), "columns around the domain"

@@ -34,7 +34,6 @@ pub use self::description::{Description, Known, MAX_RANK, Numbers};
 pub use self::dims::{BadLabels, labels, show};
 pub use self::memory::{Memory, wait};
 pub use self::refusal::{Refusal, describe_value, type_name};
-use crate::storage::Storage;
 
 /// What the memory of an object is wanted for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -144,22 +143,17 @@ pub fn read<'py>(request: &Request<'_, 'py>, object: &Bound<'py, PyAny>) -> PyRe
     Ok(found)
 }
 
-/// The storage that an xarray `DataArray` wraps, and what its axes mean, if that is all there is to know of the object.
+/// What an xarray `DataArray` wraps, a NumPy array or a storage, and what its axes mean, if that is all there is to know of it.
 #[cold]
-pub fn wrapped_storage<'py>(
+pub fn wrapped<'py>(
     request: &Request<'_, 'py>,
     object: &Bound<'py, PyAny>,
-) -> PyResult<Option<(Bound<'py, Storage>, Vec<Dim>)>> {
+) -> PyResult<Option<(Bound<'py, PyAny>, Vec<Dim>)>> {
     if !is_data_array(object)? || attributes::of_type(object)? {
         return Ok(None);
     }
-    let Some((data, dims)) = plain(request, object)? else {
-        return Ok(None);
-    };
-    Ok(match (data.cast_into(), labels(&dims)) {
-        (Ok(storage), Ok(dims)) => Some((storage, dims)),
-        _ => None,
-    })
+    let found = plain(request, object)?;
+    Ok(found.and_then(|(data, dims)| Some((data, labels(&dims).ok()?))))
 }
 
 /// What a `DataArray` wraps, and what its dims mean, if that is all there is to know of it.

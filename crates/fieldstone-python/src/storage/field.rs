@@ -31,10 +31,10 @@ pub fn describe<'py>(
         mapping,
         prefer: side,
     };
-    if let Some((storage, dims)) = interface::wrapped_storage(&request, object)? {
-        let mut description = storage.borrow().described(object.py(), name, side)?;
+    if let Some((data, dims)) = interface::wrapped(&request, object)? {
+        let mut description = describe(name, &data, None, side)?;
         description.label(&dims);
-        description.keep = Some(storage.into_any());
+        description.keep = Some(data);
         return Ok(description);
     }
     Description::of_found(name, interface::read(&request, object)?, side)
