@@ -210,7 +210,7 @@ impl Compilation {
     pub(crate) fn failed(&self, failures: &[Failure], number: u64) -> RunError {
         let Failure { what, span } = &failures[number as usize - 1];
         let stencil = &self.program.stencil;
-        let place = |span| crate::interpreter::place(stencil, span);
+        let place = |span| crate::error::place(stencil, span);
         let field = |of| {
             // Elements are targets of their own here.
             let name = stencil.source_name(of).split('[').next();

@@ -154,10 +154,18 @@ pub enum RunError {
     },
 }
 
+/// `file:line` of a span.
+pub(crate) fn place(stencil: &Stencil, span: Span) -> String {
+    match stencil.sources.locate(span) {
+        Some((file, location)) => format!("{file}:{}", location.line),
+        None => format!("stencil '{}'", stencil.name),
+    }
+}
+
 impl RunError {
     /// The error of one interval that leaves the domain, or of two that overlap.
     pub(crate) fn intervals(stencil: &Stencil, intervals: &[Span]) -> RunError {
-        let place = |span| crate::interpreter::place(stencil, span);
+        let place = |span| place(stencil, span);
         let text = |span: Span| stencil.sources.text(span).unwrap_or_default().to_owned();
         match *intervals {
             [earlier, interval] => RunError::IntervalsOverlap {

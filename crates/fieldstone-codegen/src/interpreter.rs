@@ -9,36 +9,42 @@
 //! | `element` | each element type as a Rust type, and what the operators do to it |
 //! | `region` | boxes of grid points, and the blocks they are evaluated in |
 //! | `array` | arguments and temporaries, with checked access |
-//! | `data` | indices of data dimensions |
+//! | `state` | all arrays and scalars of a run |
+//! | `access` | what is read or written, by its name in the source |
+//! | `subscript` | levels and indices between brackets, and which elements they mean |
 //! | `expression` | expressions as closures over the points of a block |
 //! | `memory` | memory as large as a domain |
 //! | `report` | what the checks say |
 //! | `nan` | where the first NaN comes from |
 
+mod access;
 mod array;
-mod data;
 mod element;
 mod expression;
 mod memory;
 mod nan;
 mod region;
 mod report;
+mod state;
+mod subscript;
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use fieldstone_stencil::grid::{Area, Axes, Extent};
-use fieldstone_stencil::ir::{Order, Stencil, Stmt, StmtKind, Target};
+use fieldstone_stencil::grid::{Area, Extent};
+use fieldstone_stencil::ir::{Order, Stencil, Stmt, StmtKind};
 use fieldstone_stencil::{Offset, Program, Span};
 
 use crate::call::Call;
 use crate::error::RunError;
+use access::Access;
 use array::Array;
-use data::Indices;
 use element::{Element, dispatch};
-use expression::{Level, State, Values, values};
+use expression::values;
 use memory::{collected, zeros};
 use region::{Block, Region};
+use state::{State, Values};
+use subscript::{Indices, Level};
 
 /// Whether the user wants a run to end. It is asked in loops, which may go on for ever, from the stack of the run.
 pub static INTERRUPTED: OnceLock<fn() -> bool> = OnceLock::new();
@@ -436,37 +442,4 @@ fn assign<T: Element>(access: Access, place: Place, value: Values<T>) -> Assign 
         }
         Ok(())
     })
-}
-
-/// What is accessed, and how to name it in an error.
-struct Access {
-    target: Target,
-    name: String,
-    axes: Axes,
-    span: Span,
-    /// Where the target is declared or first assigned.
-    declared: Span,
-}
-
-impl Access {
-    fn new(stencil: &Stencil, target: Target, span: Span) -> Access {
-        Access {
-            target,
-            name: stencil.source_name(target).to_owned(),
-            axes: stencil.target_axes(target),
-            span,
-            declared: match target {
-                Target::Field(id) => stencil.field(id).span,
-                Target::Temp(id) => stencil.temporary(id).span,
-            },
-        }
-    }
-}
-
-/// `file:line` of a span.
-pub(crate) fn place(stencil: &Stencil, span: Span) -> String {
-    match stencil.sources.locate(span) {
-        Some((file, location)) => format!("{file}:{}", location.line),
-        None => format!("stencil '{}'", stencil.name),
-    }
 }

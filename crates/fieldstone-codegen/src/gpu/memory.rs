@@ -3,20 +3,23 @@
 //! Work in a stream goes on after a run has returned. Its memory is used again in the same stream, whose order keeps the two runs
 //! apart, and in another one when the work is done: streams do not wait for each other because of it.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 
 use fieldstone_device::{Accelerator, Contents, Event, Memory, Stream};
 
-use super::stencil::Gpu;
 use crate::array::Array;
 use crate::error::RunError;
 
 /// Device memory begins at a multiple of this, as lines of its cache do.
 const LINE: usize = 256;
 
+/// Memory of runs that are over for the host.
+#[derive(Default)]
+pub(super) struct Spares(Mutex<Vec<Spare>>);
+
 /// Memory of a run that is over for the host.
-pub(super) struct Spare {
+struct Spare {
     accelerator: Arc<dyn Accelerator>,
     stream: StreamOfThread,
     /// Where the run is over for the device.
@@ -73,9 +76,9 @@ impl RunMemory {
     }
 }
 
-impl Gpu {
+impl Spares {
     /// Memory for a run in a stream: that of a run before, where it is large enough.
-    pub(super) fn memory(
+    pub(super) fn take(
         &self,
         accelerator: &Arc<dyn Accelerator>,
         stream: Stream,
@@ -100,7 +103,7 @@ impl Gpu {
         stream: Stream,
     ) -> Result<RunMemory, RunError> {
         let wanted = StreamOfThread::new(stream);
-        let mut all = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_over = |spare: &Spare| {
             let done = spare.done.as_ref();
             done.is_some_and(|done| done.is_done().unwrap_or(false))
@@ -154,7 +157,7 @@ impl Gpu {
             done,
             memory,
         };
-        let mut all = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.push(spare);
         Ok(())
     }

@@ -109,7 +109,9 @@ impl Gpu {
             variant, template, ..
         } = prepared;
         let accelerator = &variant.accelerator;
-        let memory = self.memory(accelerator, stream, &template.arrays, variant.may_fail())?;
+        let memory = self
+            .spares
+            .take(accelerator, stream, &template.arrays, variant.may_fail())?;
         let mut words = WORDS.take();
         let starts = memory.arrays.iter().map(|block| block.pointer());
         template.write(&mut words, pointers, starts, scalars);
@@ -125,7 +127,7 @@ impl Gpu {
             }
             None => 0,
         };
-        self.keep(accelerator, stream, memory)?;
+        self.spares.keep(accelerator, stream, memory)?;
         match failed {
             0 => Ok(()),
             number => Err(self

@@ -1,13 +1,13 @@
 //! A stencil on accelerators: compiled for the layouts it is called with and the devices it runs on, kept, and launched.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use fieldstone_device::{Accelerator, CoreCaches, Kind, Module, Properties, Resources};
 use fieldstone_stencil::program::Program;
 
 use super::candidates::Need;
 use super::draft::Draft;
-use super::memory::Spare;
+use super::memory::Spares;
 use super::plan::Plan;
 use super::room::Room;
 use super::shape::Shape;
@@ -34,7 +34,7 @@ pub struct Gpu {
     drafts: Variants<(Layout, Draft)>,
     variants: Variants<Variant>,
     /// Memory of temporaries that are arrays, kept for the next run.
-    pub(super) spare: Mutex<Vec<Spare>>,
+    pub(super) spares: Spares,
 }
 
 /// A stencil as kernels for arrays of one layout on one device.
@@ -111,7 +111,7 @@ impl Gpu {
             found: Variants::default(),
             drafts: Variants::default(),
             variants: Variants::default(),
-            spare: Mutex::default(),
+            spares: Spares::default(),
         }
     }
 

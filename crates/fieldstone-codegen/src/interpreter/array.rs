@@ -5,8 +5,7 @@ use std::ops::Range;
 use fieldstone_device::DeviceError;
 use fieldstone_stencil::{Axes, Axis, Extent};
 
-use super::Access;
-use super::data::Element;
+use super::access::Access;
 use super::element::Element as Value;
 use super::memory::zeros;
 use super::region::Region;
@@ -34,6 +33,15 @@ pub(super) struct Array {
 struct Own {
     _memory: Vec<u8>,
     written: Vec<bool>,
+}
+
+/// Where an element lies from the first one of the same point.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Element {
+    /// Bytes.
+    pub(super) bytes: isize,
+    /// Elements of a temporary.
+    pub(super) number: usize,
 }
 
 impl Array {

@@ -1,95 +1,13 @@
 //! Expressions as closures over the points of a block.
 
-use fieldstone_stencil::Offset;
-use fieldstone_stencil::ir::{
-    BinaryOp, Builtin, CompareOp, Expr, ExprKind, LevelIndex, Stencil, Subscript, Target, UnaryOp,
-};
+use fieldstone_stencil::ir::{BinaryOp, Builtin, CompareOp, Expr, ExprKind, Stencil, UnaryOp};
 
-use super::array::Array;
-use super::data::Indices;
+use super::access::Access;
 use super::element::{Element, Map, Wide, Zip, dispatch};
-use super::memory::zeros;
-use super::region::Region;
-use super::{Access, place};
-use crate::error::RunError;
+use super::state::Values;
+use super::subscript::{Indices, Level};
+use crate::error::{RunError, place};
 use crate::power::{self, Plan};
-
-/// What expressions read and statements write.
-pub(super) struct State {
-    pub(super) fields: Vec<Array>,
-    pub(super) temporaries: Vec<Array>,
-    /// Bits of each scalar argument.
-    pub(super) scalars: Vec<u64>,
-    /// Whether a NaN that is assigned is an error.
-    pub(super) checks_nan: bool,
-    /// Points of the domain along I, J, K.
-    pub(super) domain: [usize; 3],
-}
-
-/// The level of an access, where it is computed.
-pub(super) struct Level {
-    value: Values<i64>,
-    absolute: bool,
-}
-
-impl Level {
-    pub(super) fn of(
-        subscript: Option<&Subscript>,
-        stencil: &Stencil,
-    ) -> Result<Option<Level>, RunError> {
-        let Some((subscript, level)) = subscript.and_then(|s| Some((s, s.level()?))) else {
-            return Ok(None);
-        };
-        Ok(Some(Level {
-            value: values(level, stencil)?,
-            absolute: subscript.level == LevelIndex::Absolute,
-        }))
-    }
-
-    /// The level at each point of a region that is `offset` away from the points that are computed.
-    pub(super) fn evaluate(
-        &self,
-        state: &State,
-        region: &Region,
-        offset: Offset,
-        active: Option<&[bool]>,
-    ) -> Result<Vec<i64>, RunError> {
-        let [i, j, k] = offset.0;
-        let mut levels = zeros(region.len())?;
-        (self.value)(
-            state,
-            &region.shifted(Offset([-i, -j, -k])),
-            active,
-            &mut levels,
-        )?;
-        for (level, [_, _, here]) in levels.iter_mut().zip(region.points()) {
-            let from = if self.absolute { k.into() } else { here };
-            *level = level.saturating_add(from);
-        }
-        Ok(levels)
-    }
-}
-
-impl State {
-    pub(super) fn array(&self, target: Target) -> &Array {
-        match target {
-            Target::Field(id) => &self.fields[id.0 as usize],
-            Target::Temp(id) => &self.temporaries[id.0 as usize],
-        }
-    }
-
-    pub(super) fn array_mut(&mut self, target: Target) -> &mut Array {
-        match target {
-            Target::Field(id) => &mut self.fields[id.0 as usize],
-            Target::Temp(id) => &mut self.temporaries[id.0 as usize],
-        }
-    }
-}
-
-/// Computes the values of an expression at the points of a region. Where a mask is given, only the points where it holds
-/// matter: others get any value, and nothing is demanded of what they read.
-pub(super) type Values<T> =
-    Box<dyn Fn(&State, &Region, Option<&[bool]>, &mut [T]) -> Result<(), RunError> + Send + Sync>;
 
 /// Translates a typed expression, whose type must be that of `T`.
 pub(super) fn values<T: Element>(expr: &Expr, stencil: &Stencil) -> Result<Values<T>, RunError> {

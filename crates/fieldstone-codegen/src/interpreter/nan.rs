@@ -4,11 +4,12 @@ use fieldstone_stencil::diagnostic::{Category, Diagnostic};
 use fieldstone_stencil::ir::{Expr, ExprKind, Stencil, Stmt, StmtKind};
 use fieldstone_stencil::{DType, Span};
 
-use super::Access;
+use super::access::Access;
 use super::element::{Element, Wide, dispatch};
-use super::expression::{State, values};
+use super::expression::values;
 use super::region::Region;
 use super::report::point;
+use super::state::State;
 use crate::error::{CheckError, NOT_A_NUMBER, RunError};
 
 /// Operands whose values are told.

@@ -7,7 +7,7 @@ use fieldstone_stencil::diagnostic::{Category, Diagnostic};
 use fieldstone_stencil::grid::Axis;
 use fieldstone_stencil::ir::Target;
 
-use super::Access;
+use super::access::Access;
 use crate::error::{CheckError, INTERVALS, OUT_OF_BOUNDS, RunError, UNINITIALISED};
 
 impl Access {

@@ -1,25 +1,18 @@
-//! Indices of data dimensions, and where the elements they mean lie.
+//! Levels and indices between brackets, and which elements they mean.
 
-use fieldstone_stencil::ir::{Stencil, Subscript};
+use fieldstone_stencil::Offset;
+use fieldstone_stencil::ir::{LevelIndex, Stencil, Subscript};
 
-use super::Access;
-use super::array::Array;
-use super::expression::{State, Values, values};
+use super::access::Access;
+use super::array::{Array, Element};
+use super::expression::values;
 use super::memory::zeros;
 use super::region::Region;
+use super::state::{State, Values};
 use crate::error::RunError;
 
 /// One index for each data dimension of what is accessed.
 pub(super) struct Indices(Vec<Values<i64>>);
-
-/// Where an element lies from the first one of the same point.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Element {
-    /// Bytes.
-    pub(super) bytes: isize,
-    /// Elements of a temporary.
-    pub(super) number: usize,
-}
 
 impl Indices {
     /// The indices of an access.
@@ -67,5 +60,49 @@ impl Indices {
             stride *= *size as usize;
         }
         Ok(Some(elements))
+    }
+}
+
+/// The level of an access, where it is computed.
+pub(super) struct Level {
+    value: Values<i64>,
+    absolute: bool,
+}
+
+impl Level {
+    pub(super) fn of(
+        subscript: Option<&Subscript>,
+        stencil: &Stencil,
+    ) -> Result<Option<Level>, RunError> {
+        let Some((subscript, level)) = subscript.and_then(|s| Some((s, s.level()?))) else {
+            return Ok(None);
+        };
+        Ok(Some(Level {
+            value: values(level, stencil)?,
+            absolute: subscript.level == LevelIndex::Absolute,
+        }))
+    }
+
+    /// The level at each point of a region that is `offset` away from the points that are computed.
+    pub(super) fn evaluate(
+        &self,
+        state: &State,
+        region: &Region,
+        offset: Offset,
+        active: Option<&[bool]>,
+    ) -> Result<Vec<i64>, RunError> {
+        let [i, j, k] = offset.0;
+        let mut levels = zeros(region.len())?;
+        (self.value)(
+            state,
+            &region.shifted(Offset([-i, -j, -k])),
+            active,
+            &mut levels,
+        )?;
+        for (level, [_, _, here]) in levels.iter_mut().zip(region.points()) {
+            let from = if self.absolute { k.into() } else { here };
+            *level = level.saturating_add(from);
+        }
+        Ok(levels)
     }
 }
