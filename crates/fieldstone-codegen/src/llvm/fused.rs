@@ -16,11 +16,13 @@
 //! | `round` | the rounds of a row, and what each loads, computes and stores |
 //! | `plain` | rows of one stage of few instructions, in the caches |
 //! | `short` | short rows of one stage, along `K` |
+//! | `halves` | what is left of two short rows, in one vector |
 //! | `fetch` | later rows that are fetched into the caches |
 //! | `panel` | rows whose points are vectors of levels |
 
 mod alignment;
 mod fetch;
+mod halves;
 mod panel;
 mod plain;
 mod room;
@@ -287,16 +289,16 @@ impl Fused<'_> {
             None => {
                 let tile = self.of_tile(b, rows);
                 match matches!(way, Way::Any) && self.is_plain() {
-                    true => self.emit_plain(b, tile),
-                    false => self.emit_any(b, tile),
+                    true => self.emit_plain(b, tile, rows),
+                    false => self.emit_any(b, tile, rows),
                 }
             }
         }
     }
 
-    fn emit_any(&self, b: &mut Builder, tile: OfTile) {
+    fn emit_any(&self, b: &mut Builder, tile: OfTile, rows: &Rows) {
         match self.is_short() {
-            true => self.emit_short(b, tile),
+            true => self.emit_short(b, tile, rows),
             false => self.emit(b, tile),
         }
     }

@@ -8,7 +8,7 @@ use fieldstone_stencil::visit::accesses;
 
 use super::room::OfTile;
 use super::round::Care;
-use super::{Fused, Rounds};
+use super::{Fused, Rounds, Rows};
 use crate::cost::cycles;
 use crate::llvm::builder::Builder;
 use crate::llvm::memory::mask_of;
@@ -24,7 +24,7 @@ impl Fused<'_> {
     }
 
     /// Rows that may be such.
-    pub(super) fn emit_plain(&self, b: &mut Builder, tile: OfTile) {
+    pub(super) fn emit_plain(&self, b: &mut Builder, tile: OfTile, rows: &Rows) {
         let (start, end) = &self.stages[0].range;
         let (far, stream) = (&self.entry.fetches_rows, &self.entry.stream);
         let far = b.value(format_args!("or i1 {far}, {stream}"));
@@ -35,7 +35,7 @@ impl Fused<'_> {
         let name = b.begin_when(&near);
         self.emit_near(b, &tile);
         b.otherwise(&name);
-        self.emit_any(b, tile);
+        self.emit_any(b, tile, rows);
         b.end_when(&name);
     }
 

@@ -3,6 +3,7 @@
 
 use fieldstone_stencil::Axis;
 
+use super::halves::Shared;
 use super::room::OfTile;
 use super::round::{Care, Masks};
 use super::{Aligned, BEYOND, Fused, Rounds, Rows, regions};
@@ -67,8 +68,12 @@ impl Fused<'_> {
     }
 
     /// Rows of any length.
-    pub(super) fn emit_short(&self, b: &mut Builder, tile: OfTile) {
+    pub(super) fn emit_short(&self, b: &mut Builder, tile: OfTile, rows: &Rows) {
         let (inside, streamed) = (tile.inside.clone(), self.streamed());
+        let shared = self.shares_vectors().then(|| Shared {
+            rows,
+            inside: inside.clone(),
+        });
         let mut rounds = self.short_rounds(b, tile);
         let inside = b.choose(&inside, &["i1"], vec![String::from("true")], |b| {
             vec![self.is_roomy(b, &rounds.first, &rounds.end)]
@@ -78,7 +83,7 @@ impl Fused<'_> {
         rounds.roomy = b.value(format_args!("and i1 {}, {any}", inside[0]));
         self.fetch_ends(b, &rounds, &streamed);
         let name = b.begin_when(&rounds.roomy);
-        self.repeat_short(b, &rounds);
+        self.repeat_short(b, &rounds, shared.as_ref());
         b.otherwise(&name);
         let apart = Rounds {
             whole_first: BEYOND.to_string(),
@@ -158,7 +163,7 @@ impl Fused<'_> {
     /// A row of which all is known.
     pub(super) fn emit_known(&self, b: &mut Builder, rounds: &Rounds) {
         self.fetch_ends(b, rounds, &self.streamed());
-        self.repeat_short(b, rounds);
+        self.repeat_short(b, rounds, None);
     }
 
     /// The first of the vectors of a row that begins at `first` that are whole, and one past the last.
@@ -175,8 +180,8 @@ impl Fused<'_> {
         (begin, behind)
     }
 
-    /// A vector that is not whole, those that are, and another one that is not.
-    fn repeat_short(&self, b: &mut Builder, rounds: &Rounds) {
+    /// A vector that is not whole, those that are, and another one that is not, which may have points of another row as well.
+    fn repeat_short(&self, b: &mut Builder, rounds: &Rounds, shared: Option<&Shared<'_>>) {
         let (start, end) = &self.stages[0].range;
         let values = self.first_values(b, rounds, Care::None);
         let kinds: Vec<&str> = values.iter().map(|(kind, _)| kind.as_str()).collect();
@@ -194,6 +199,9 @@ impl Fused<'_> {
         let last = &rounds.whole_end;
         let more = b.value(format_args!("icmp slt i64 {last}, {end}"));
         b.when(&more, |b| {
+            if let Some(shared) = shared {
+                return self.end_of_rows(b, rounds, shared);
+            }
             let mask = lane_mask(b, self.lanes, last, start, end);
             self.round(b, rounds, last, &values[1..], Care::Last(&mask));
         });
