@@ -16,7 +16,8 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-gpu bench bench-gpu bench-gt4py sanitize build builds rust-build lint rust-test python-test clean
+.PHONY: help demo test test-gpu bench bench-gpu bench-gt4py sanitize build clean
+.PHONY: builds rust-build python-build lint format clippy types rust-test python-test
 
 help:
 	@echo "make demo      run the main job on real data; results in fieldstone-demo/"
@@ -32,18 +33,20 @@ help:
 demo: $(VENV)/.demo
 	@fieldstone demo $(ARGS)
 
-test: builds lint rust-test python-test
+# What takes seconds to find is said before anything is built.
+test: format builds rust-test python-test
 
-# What the tests need: the build for release, that for debugging and what pip loads have different things to wait for. Not by `--jobs`,
-# whose number cargo would keep to.
+# What the tests need, and what is wrong with types and with Rust: the build for release, that for debugging and what pip loads have
+# different things to wait for. Not by `--jobs`, whose number cargo would keep to.
 builds: $(VENV)/.pip
 	@$(MAKE) --no-print-directory rust-build & rust=$$!; \
-	$(MAKE) --no-print-directory $(VENV)/.test $(VENV)/gt4py/.installed || { kill $$rust; exit 1; }; \
+	$(MAKE) --no-print-directory python-build || { kill $$rust; exit 1; }; \
 	wait $$rust
 
-rust-build: $(VENV)/.pip
-	@cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+rust-build: clippy
 	@cargo test --quiet --locked --workspace --no-run
+
+python-build: types $(VENV)/gt4py/.installed
 
 bench: $(VENV)/.bench
 	@python -m benches $(ARGS)
@@ -62,11 +65,17 @@ sanitize:
 
 build: $(VENV)/.core
 
-lint: $(VENV)/.test
+lint: format clippy types
+
+format: $(VENV)/.ruff
 	@cargo fmt --all --check
-	@cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
 	@ruff check --quiet .
 	@ruff format --quiet --check . || { ruff format --check .; exit 1; }
+
+clippy: $(VENV)/.pip
+	@cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+
+types: $(VENV)/.test
 	@mypy
 
 rust-test: $(VENV)/.test
@@ -93,6 +102,11 @@ $(VENV)/.pip:
 
 $(VENV)/.maturin: $(VENV)/.pip
 	@$(PIP) 'maturin>=1.9,<2'
+	@touch $@
+
+# As the tests ask for it, but before they and the package are installed.
+$(VENV)/.ruff: $(VENV)/.pip pyproject.toml
+	@$(PIP) "$$(grep -o 'ruff>[^"]*' pyproject.toml)"
 	@touch $@
 
 # The extension module, a release build that cargo keeps up to date in target/, and with it what an extra of the package needs.
