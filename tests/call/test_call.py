@@ -18,7 +18,8 @@ import fieldstone.storage
 from fieldstone import errors, gtscript
 from fieldstone._core import describe_field
 from fieldstone.gtscript import BACKWARD, FORWARD, IJ, PARALLEL, Field, K, computation, interval
-from fieldstone.gtscript.stencil_object import AccessKind, StencilObject
+from fieldstone.gtscript.info import AccessKind
+from fieldstone.gtscript.stencil_object import StencilObject
 
 BACKENDS = ["debug", "numpy", "cpu_kfirst", "cpu_ifirst", "gpu"]
 F64 = np.float64

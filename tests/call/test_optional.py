@@ -11,7 +11,7 @@ import pytest
 
 from fieldstone import errors, gtscript
 from fieldstone.gtscript import PARALLEL, Field, computation, interval
-from fieldstone.gtscript.stencil_object import AccessKind
+from fieldstone.gtscript.info import AccessKind
 
 BACKENDS = ["debug", "numpy", "cpu_kfirst", "cpu_ifirst", "gpu"]
 F64 = np.float64

@@ -21,7 +21,9 @@ A definition is a Python function whose text is compiled, never run::
 ``stencil``         the decorator
 ``lazy_stencil``    the decorator of stencils that are compiled when they are first used
 ``stencil_object``  what is called
+``info``            what is known of its parameters and domains
 ``exec_info``       what a call tells of its times
+``explanation``     what a stencil does, how, and what that costs, made from ``facts`` and judged by ``hints``
 ==================  =============================================================================
 """
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from .. import _core
 from .cache_options import cache_options
+from .info import FieldInfo
 from .recipe import Recipe
 from .stencil import checked_backend
-from .stencil_object import FieldInfo, StencilObject
+from .stencil_object import StencilObject
 
 if TYPE_CHECKING:
     from .explanation import Explanation

@@ -7,7 +7,7 @@ import platform
 
 from fieldstone.errors import GTScriptError as GTError
 from fieldstone.errors import GTSemanticError, GTSpecificationError, GTSyntaxError
-from fieldstone.gtscript.stencil_object import AccessKind, Boundary, DomainInfo, FieldInfo, ParameterInfo
+from fieldstone.gtscript.info import AccessKind, Boundary, DomainInfo, FieldInfo, ParameterInfo
 
 from .gtc.definitions import CartesianSpace
 

@@ -6,7 +6,7 @@ import enum
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Self, SupportsIndex
 
-from fieldstone.gtscript.stencil_object import Boundary
+from fieldstone.gtscript.info import Boundary
 
 __all__ = ["Boundary", "CartesianSpace", "Index", "Shape"]
 
