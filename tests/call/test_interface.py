@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import array
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -261,3 +263,36 @@ class TestMaskedArrays:
     def test_a_masked_array_without_masked_elements_is_an_array(self) -> None:
         array = np.ma.masked_array(np.ones((3, 3, 3)))
         assert storage.as_storage(array).shape == (3, 3, 3)
+
+
+class TestCopies:
+    """What is written into a copy would be lost, and a storage around one would be of something else."""
+
+    @pytest.mark.parametrize(
+        "to_array",
+        [
+            pytest.param(lambda values: values.copy(), id="array"),
+            pytest.param(lambda values: values.copy()[::-1, :, :], id="view"),
+            pytest.param(lambda values: values.copy().view(np.recarray), id="other type"),
+        ],
+    )
+    def test_an_array_that_is_a_copy_is_refused(self, to_array: Callable[[np.ndarray], np.ndarray]) -> None:
+        values = np.arange(24.0).reshape(2, 3, 4)
+        # Some libraries take no notice of `copy=False`.
+        other = WithInterface(__array__=lambda dtype=None, copy=None: to_array(values))
+        with pytest.raises(errors.ArgumentTypeError, match="cannot be used as an array without a copy: its __array__"):
+            describe_field(other)
+        with pytest.raises(errors.ArgumentTypeError, match=r"no memory that can be used as it is.*returns a copy"):
+            storage.as_storage(other)
+        assert (storage.storage(other) == to_array(values)).all()
+
+    @pytest.mark.parametrize("part", [np.s_[:], np.s_[1:], np.s_[::-1, ..., 1:]])
+    def test_an_array_of_its_own_memory_is_taken(self, part: Any) -> None:
+        values = np.arange(24.0).reshape(2, 3, 4)
+        other = WithInterface(__array__=lambda dtype=None, copy=None: values[part])
+        assert np.shares_memory(np.asarray(storage.as_storage(other)), values)
+
+    def test_an_array_of_memory_that_numpy_has_not_allocated_is_taken(self) -> None:
+        values = array.array("d", range(24))
+        other = WithInterface(__array__=lambda dtype=None, copy=None: np.frombuffer(values))
+        assert np.shares_memory(np.asarray(storage.as_storage(other)), np.frombuffer(values))

@@ -6,6 +6,7 @@ use fieldstone_storage::{StorageError, View};
 use numpy::npyffi::{self, NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEABLE, PY_ARRAY_API};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyIndexError, PySystemError};
+use pyo3::ffi::Py_REFCNT;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -47,6 +48,25 @@ pub fn view_of(array: &Bound<'_, PyUntypedArray>) -> PyResult<View> {
 pub fn owns_memory(array: &Bound<'_, PyUntypedArray>) -> bool {
     // SAFETY: the array is alive, its flags may be read.
     unsafe { (*array.as_array_ptr()).fields.flags & NPY_ARRAY_OWNDATA != 0 }
+}
+
+/// Whether NumPy has allocated the memory of an array and whoever was given the array is the only one to know it.
+pub fn is_nobody_elses(array: &Bound<'_, PyUntypedArray>) -> bool {
+    let mut holder = array.as_array_ptr();
+    // SAFETY: the array is alive; it keeps alive what it is a view of.
+    unsafe {
+        while Py_REFCNT(holder.cast()) == 1 {
+            let base = (*holder).fields.base;
+            if base.is_null() {
+                return (*holder).fields.flags & NPY_ARRAY_OWNDATA != 0;
+            }
+            if npyffi::PyArray_Check(array.py(), base) == 0 {
+                return false;
+            }
+            holder = base.cast();
+        }
+    }
+    false
 }
 
 /// Whether the type of the elements is this very object.

@@ -5,6 +5,7 @@
 
 use fieldstone_storage::Side;
 use numpy::PyUntypedArray;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping};
 
@@ -59,7 +60,13 @@ pub fn read<'py>(request: &Request<'_, 'py>, object: &Bound<'py, PyAny>) -> PyRe
     if has("__dlpack__")? {
         dlpack::read(request, object)
     } else if may_convert || has("__array__")? {
-        Memory::of_array(&by_numpy(request, object)?)
+        let array = by_numpy(request, object)?;
+        // Some take no notice of being asked for no copy; what is written into it would be lost.
+        if !may_convert && array::is_nobody_elses(&array) {
+            let cause = PyValueError::new_err("its __array__ returns a copy");
+            return Err(request.refuse(object, Refusal::NoArray(cause)));
+        }
+        Memory::of_array(&array)
     } else {
         Err(request.refuse(object, Refusal::NoMemory))
     }
