@@ -11,24 +11,7 @@ import pytest
 import fieldstone
 from fieldstone import gtscript, storage
 from fieldstone.gtscript import PARALLEL, Field, computation, interval
-
-LINE = 64
-UNTOUCHED = 77
-
-
-def doubled(inp: Field["real"], out: Field["real"]):
-    with computation(PARALLEL), interval(...):
-        out = inp * 2 + inp[-1, 0, 0]
-
-
-def both(inp: Field["real"], out: Field["real"], other: Field["real"]):
-    with computation(PARALLEL):
-        with interval(0, 1):
-            out = inp
-            other = inp + 1
-        with interval(1, None):
-            out = inp + inp[0, 0, -1]
-            other = out * 2 + inp[1, 0, 0]
+from tests.backends.columns import LINE, UNTOUCHED, both, doubled
 
 
 def below_the_top(inp: Field["real"], out: Field["real"]):

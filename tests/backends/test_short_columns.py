@@ -5,15 +5,9 @@ import pytest
 
 from fieldstone import gtscript
 from fieldstone.gtscript import PARALLEL, Field, computation, interval
+from tests.backends.columns import LINE, UNTOUCHED, both, doubled
 
 PLANE = (5, 6)
-LINE = 64
-UNTOUCHED = 77
-
-
-def whole(inp: Field["real"], out: Field["real"]):
-    with computation(PARALLEL), interval(...):
-        out = inp * 2 + inp[-1, 0, 0]
 
 
 def between(inp: Field["real"], out: Field["real"]):
@@ -36,16 +30,6 @@ def updated_at_the_top(inp: Field["real"], out: Field["real"]):
         out = out + inp
 
 
-def at_once(inp: Field["real"], out: Field["real"], other: Field["real"]):
-    with computation(PARALLEL):
-        with interval(0, 1):
-            out = inp
-            other = inp + 1
-        with interval(1, None):
-            out = inp + inp[0, 0, -1]
-            other = out * 2 + inp[1, 0, 0]
-
-
 def columns(levels, dtype, begin, fill=None):
     """Columns whole lines apart that begin `begin` elements behind the begin of a line, and all they lie in."""
     lanes = LINE // np.dtype(dtype).itemsize
@@ -58,7 +42,7 @@ def columns(levels, dtype, begin, fill=None):
     return everything[:, :, begin : begin + levels], everything
 
 
-@pytest.mark.parametrize("definition", [whole, between, ends_apart, updated_at_the_top, at_once])
+@pytest.mark.parametrize("definition", [doubled, between, ends_apart, updated_at_the_top, both])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int32, np.int16])
 @pytest.mark.parametrize("stores", ["streamed", "cached"])
 @pytest.mark.parametrize("fetch", [0, 4])
@@ -71,12 +55,12 @@ def test_only_their_own_levels_are_stored(definition, dtype, stores, fetch):
     for levels in (4, 5, 7, 8, 9, 15, 16, 17, 23, 31, 33, 60):
         for begins in ((0, 0, 0), (3, 3, 3), (1, 0, 2), (0, 5, 5)):
             sources = [random if name == "inp" else None for name in names]
-            both = [columns(levels, dtype, *one) for one in zip(begins, sources, strict=False)]
-            expected = {name: one.copy() for name, (one, _) in zip(names, both, strict=True)}
+            made = [columns(levels, dtype, *one) for one in zip(begins, sources, strict=False)]
+            expected = {name: one.copy() for name, (one, _) in zip(names, made, strict=True)}
             where = {"origin": (1, 2, 0), "domain": (*PLANE, levels)}
-            stencil(*[one for one, _ in both], **where)
+            stencil(*[one for one, _ in made], **where)
             oracle(*expected.values(), **where)
-            for name, (one, everything) in zip(names, both, strict=True):
+            for name, (one, everything) in zip(names, made, strict=True):
                 np.testing.assert_array_equal(one, expected[name], err_msg=f"{name}, {levels} levels from {begins}")
                 if name != "inp":
                     one[...] = UNTOUCHED
