@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fieldstone_stencil::analysis::operations::{Operation, Operations};
-use fieldstone_stencil::ir::{Stencil, StmtKind};
+use fieldstone_stencil::ir::{Stencil, Stmt, StmtKind};
 use fieldstone_stencil::schedule::{Nest, RowNest, Stage};
 use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Axis, Interval};
@@ -124,8 +124,13 @@ impl Cost {
 
 /// Cycles of a stage for one vector, and whether they may be many more.
 pub(crate) fn cycles(stage: &Stage) -> (f64, bool) {
+    cycles_of(&stage.statements)
+}
+
+/// The same of some statements.
+pub(crate) fn cycles_of<'a>(statements: impl IntoIterator<Item = &'a Stmt>) -> (f64, bool) {
     let (mut cycles, mut open) = (0.0, false);
-    for statement in &stage.statements {
+    for statement in statements {
         let mut once = Operations::default();
         let mut rounds = 1.0;
         statement.walk(&mut |statement| {

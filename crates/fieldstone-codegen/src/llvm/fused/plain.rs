@@ -1,26 +1,49 @@
-//! Rows of one stage of few instructions. Where they are in the caches and stay there, a row has little work for each vector, and
-//! what looks after anything else takes its time and its registers: such rows have a loop of their own.
+//! Rows of few instructions. Where they are in the caches and stay there, a row has little work for each vector, and what looks after
+//! anything else takes its time and its registers: such rows have a loop of their own.
 
 use std::collections::HashSet;
 
 use fieldstone_stencil::Offset;
+use fieldstone_stencil::ir::{Stmt, StmtKind};
 use fieldstone_stencil::visit::accesses;
 
 use super::room::OfTile;
 use super::round::Care;
-use super::{Fused, Rounds, Rows};
-use crate::cost::cycles;
+use super::{BEYOND, Fused, Rounds, Rows};
+use crate::cost::cycles_of;
 use crate::llvm::builder::Builder;
 use crate::llvm::memory::mask_of;
 use crate::llvm::preheader::across;
 
-/// Cycles of a vector of such a stage, at most: its instructions are there more often.
+/// Cycles of a vector of such a row, at most: its instructions are there more often.
 const MOST_CYCLES: f64 = 64.0;
 
 impl Fused<'_> {
-    /// Whether this loop has such rows.
+    /// Whether this loop has such rows, of one stage.
     pub(super) fn is_plain(&self) -> bool {
-        self.is_alone() && cycles(self.stages[0].stage).0 <= MOST_CYCLES
+        self.is_alone() && self.is_brief()
+    }
+
+    /// Whether a vector of all stages takes so little, away from regions.
+    fn is_brief(&self) -> bool {
+        let is_everywhere = |statement: &&Stmt| !matches!(statement.kind, StmtKind::Region { .. });
+        let stages = self.stages.iter();
+        let statements = stages.flat_map(|computed| &computed.stage.statements);
+        let (all, _) = cycles_of(statements.filter(is_everywhere));
+        all <= MOST_CYCLES
+    }
+
+    /// One past the last whole vector of such rows of several stages, if a row is in the caches and stays there, and else before
+    /// the first one. None if there are no such rows; where points are vectors of levels, they gain nothing.
+    pub(super) fn near_end(&self, b: &mut Builder, rounds: &Rounds) -> Option<String> {
+        if self.panel.is_some() || self.is_alone() || !self.is_brief() {
+            return None;
+        }
+        let far = match &rounds.streaming {
+            Some(streaming) => b.value(format_args!("or i1 {}, {streaming}", rounds.fetches)),
+            None => rounds.fetches.clone(),
+        };
+        Some(b.select(&far, &(-BEYOND).to_string(), &rounds.whole_end))
     }
 
     /// Rows that may be such.
@@ -61,7 +84,8 @@ impl Fused<'_> {
             whole_first,
             whole_end,
         };
-        let values = self.first_values(b, &rounds, Care::Near);
+        let near = Care::Near(&rounds.whole_end);
+        let values = self.first_values(b, &rounds, near);
         let kinds: Vec<&str> = values.iter().map(|(kind, _)| kind.as_str()).collect();
         let known: Vec<String> = values.iter().map(|(_, value)| value.clone()).collect();
         let (first, whole) = (&rounds.first, &rounds.whole_first);
@@ -74,7 +98,7 @@ impl Fused<'_> {
         });
         let kinds = kinds.into_iter().map(str::to_owned);
         let values: Vec<(String, String)> = kinds.zip(values).collect();
-        let values = self.rounds(b, &rounds, &values, Care::Near);
+        let values = self.rounds(b, &rounds, &values, near);
         let last = &rounds.whole_end;
         let more = b.value(format_args!("icmp slt i64 {last}, {end}"));
         b.when(&more, |b| {

@@ -17,8 +17,8 @@ use crate::llvm::types::Lanes;
 pub(super) enum Care<'a> {
     /// Nothing: all vectors are whole.
     None,
-    /// Nothing, not even later rows: all vectors are whole, in the caches, and stay there.
-    Near,
+    /// Nothing, not even later rows: all vectors before an index are whole, in the caches, and stay there.
+    Near(&'a str),
     /// Results are stored with a mask, the same otherwise.
     NearStores(&'a str),
     /// Results are stored with a mask.
@@ -47,7 +47,10 @@ impl Fused<'_> {
             Some(_) => Care::Points,
             None => Care::Ends { reads: false },
         };
-        self.repeat_with(b, rounds, &[at_ends, Care::None]);
+        let near_end = self.near_end(b, rounds);
+        let near = near_end.as_deref().map(Care::Near);
+        let cares = [Some(at_ends), near, Some(Care::None)];
+        self.repeat_with(b, rounds, &cares.into_iter().flatten().collect::<Vec<_>>());
         b.otherwise(&name);
         self.repeat_with(b, rounds, &[Care::Ends { reads: true }]);
         b.end_when(&name);
@@ -101,9 +104,13 @@ impl Fused<'_> {
     ) -> Vec<String> {
         let (name, names) = b.begin_repeat(values);
         let at = &names[0];
-        let whole = b.value(format_args!("icmp slt i64 {at}, {}", rounds.whole_end));
+        let end = match care {
+            Care::Near(end) => end,
+            _ => rounds.whole_end.as_str(),
+        };
+        let whole = b.value(format_args!("icmp slt i64 {at}, {end}"));
         let more = match care {
-            Care::Near | Care::None | Care::NearStores(_) | Care::Stores(_) | Care::Last(_) => {
+            Care::Near(_) | Care::None | Care::NearStores(_) | Care::Stores(_) | Care::Last(_) => {
                 whole
             }
             Care::Points | Care::Ends { .. } => {
@@ -171,8 +178,8 @@ impl Fused<'_> {
                     let masks = Masks::Stored(self.levels_stored(b, number));
                     self.stage(b, (number, at), masks, streaming, &vectors, &made)
                 }
-                Care::Near => {
-                    let masks = Masks::Stored(None);
+                Care::Near(_) => {
+                    let masks = Masks::Stored(self.levels_stored(b, number));
                     self.stage(b, (number, at), masks, None, &vectors, &made)
                 }
                 Care::NearStores(mask) | Care::Stores(mask) => {
