@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -33,9 +34,13 @@ RESULTS = Path(__file__).parent / "results"
 
 def main() -> None:
     """Run what the command line asks for."""
-    arguments = _parser().parse_args()
+    parser = _parser()
+    arguments = parser.parse_args()
+    output = _output(arguments)
     if arguments.what == "figures":
-        _figures(arguments)
+        if not output.is_file():
+            parser.error(f"there is no file {str(output)!r} that stencils have written")
+        _figures(output)
         return
     if arguments.what == "storages":
         bandwidth.let_threads_rest()
@@ -44,25 +49,25 @@ def main() -> None:
     described = machine.describe() | {"threads": ",".join(map(str, count))}
     print(", ".join(f"{key} {value}" for key, value in described.items()), end="\n\n")
     results = []
-    measure, file = MEASURES[arguments.what]
-    RESULTS.mkdir(exist_ok=True)
-    output = arguments.output or RESULTS
-    if output.is_dir():
-        output /= file
     output.parent.mkdir(parents=True, exist_ok=True)
-    for text, found in measure(arguments):
+    for text, found in MEASURES[arguments.what](arguments):
         print(text, end="\n\n", flush=True)
         results.append(found)
         # What was measured is kept if somebody interrupts.
         output.write_text(json.dumps({"machine": described, "results": results}, indent=1) + "\n")
     print(f"written to {output}")
     if arguments.what == "stencils" and importlib.util.find_spec("matplotlib") is not None:
-        arguments.output = output
-        _figures(arguments)
+        _figures(output)
 
 
-def _figures(arguments: argparse.Namespace) -> None:
-    for path in figures.draw(arguments.output or RESULTS / "stencils.json", RESULTS):
+def _output(arguments: argparse.Namespace) -> Path:
+    measured = "stencils" if arguments.what == "figures" else arguments.what
+    given = arguments.output or RESULTS
+    return given / f"{measured}.json" if given == RESULTS or given.is_dir() else given
+
+
+def _figures(written: Path) -> None:
+    for path in figures.draw(written, written.parent):
         print(f"written to {path}")
 
 
@@ -77,12 +82,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--rounds",
-        type=int,
+        type=_whole,
         help="turns of each contender (default: stencils and gpu 11, compile 5, memory 3, others 25)",
     )
     parser.add_argument(
         "--threads",
-        type=_several(int),
+        type=_several(_whole),
         help="numbers of threads of each contender (default: all cores)",
     )
     parser.add_argument(
@@ -94,10 +99,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--markdown", action="store_true", help="print the tables as docs/performance.md has them")
     parser.add_argument(
         "--gt4py-python",
+        type=_program,
         metavar="PATH",
         help="interpreter that has GT4Py, for stencils and compile (default: this one for compile, if it has)",
     )
-    parser.add_argument("--output", type=Path, help="file or folder the figures go to (default benches/results/)")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        help="file or folder for what was measured, beside which it is drawn (default benches/results/)",
+    )
     stencils = parser.add_argument_group(
         "stencils", "lists with commas, such as hdiff,vadv; without any, what says most"
     )
@@ -133,6 +143,18 @@ def _one_of(known: Sequence[str] | dict[str, Any]) -> Callable[[str], str]:
         return names[word.lower()]
 
     return convert
+
+
+def _whole(word: str) -> int:
+    if not word.isdecimal() or not 1 <= int(word) <= 1024:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 to 1024, got {word!r}")
+    return int(word)
+
+
+def _program(word: str) -> str:
+    if shutil.which(word) is None:
+        raise argparse.ArgumentTypeError(f"there is no program {word!r}")
+    return word
 
 
 def _size(word: str) -> tuple[int, ...]:
@@ -203,13 +225,13 @@ def _functions(arguments: argparse.Namespace) -> Iterator[tuple[str, dict[str, A
 
 
 MEASURES = {
-    "stencils": (_stencils, "stencils.json"),
-    "storages": (_storages, "storages.json"),
-    "compile": (_compile, "compile.json"),
-    "calls": (_calls, "calls.json"),
-    "memory": (_memory, "memory.json"),
-    "functions": (_functions, "functions.json"),
-    "gpu": (_gpu, "gpu.json"),
+    "stencils": _stencils,
+    "storages": _storages,
+    "compile": _compile,
+    "calls": _calls,
+    "memory": _memory,
+    "functions": _functions,
+    "gpu": _gpu,
 }
 
 if __name__ == "__main__":
