@@ -21,8 +21,8 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
 use crate::cache::CacheOptions;
-use crate::definition::diagnostics_error;
 use crate::device;
+use crate::diagnostics::diagnostics_error;
 use crate::errors::raise;
 use crate::jit::Llvmlite;
 use crate::numpy_backend::NumpyText;

@@ -6,6 +6,7 @@ mod cache;
 mod choices;
 mod definition;
 pub mod device;
+mod diagnostics;
 mod dlpack;
 mod ending;
 mod errors;

@@ -5,7 +5,7 @@ use fieldstone_stencil::diagnostic::{Category, Diagnostic, Diagnostics};
 use pyo3::prelude::*;
 
 use super::Stencil;
-use crate::definition::diagnostics_error;
+use crate::diagnostics::diagnostics_error;
 use crate::errors::raise;
 
 /// The exception for a call that is refused.
