@@ -46,6 +46,15 @@ impl Target {
         }
     }
 
+    /// Bytes of the registers whose lanes can be permuted by those of another; zero where there are none.
+    pub(crate) fn permuted_bytes(&self) -> usize {
+        match () {
+            () if self.has("avx512f") => 64,
+            () if self.has("avx2") => 32,
+            () => 0,
+        }
+    }
+
     /// Whether it converts from and to `float16`.
     pub fn has_half(&self) -> bool {
         !self.triple.starts_with("x86_64") || self.has("f16c")

@@ -181,7 +181,11 @@ impl Emission<'_> {
 
     /// The text with all that its functions refer to, and the kernels.
     fn finished(mut self) -> (String, Vec<Kernel>) {
-        function::define(&mut self.text, &mut self.needs);
+        function::define(
+            &mut self.text,
+            &mut self.needs,
+            self.target.permuted_bytes(),
+        );
         for declaration in &self.needs.declarations {
             let _ = writeln!(self.text, "{declaration}");
         }

@@ -9,9 +9,10 @@ use fieldstone_stencil::DType;
 use fieldstone_stencil::ir::Builtin;
 
 use crate::transcendental;
-use crate::transcendental::number::{Bits, Double, Mask, Real, Single, Table};
+use crate::transcendental::number::{Bits, Double, Mask, Pieces, Real, Single, Table};
 
 use super::builder::{Builder, Needs};
+use super::pieces::LookUp;
 use super::types::{self, Lanes};
 
 /// A function for vectors of some width.
@@ -44,11 +45,12 @@ impl Function {
     }
 
     /// Its body, and what that needs.
-    fn body(self) -> (String, Needs) {
+    fn body(self, permuted: usize) -> (String, Needs) {
         let lanes = Lanes { width: self.width };
         let writer = Writer {
             b: RefCell::new(Builder::new()),
             lanes,
+            permuted,
             names: RefCell::new(Vec::new()),
         };
         let operands = transcendental::operands(self.builtin).unwrap_or_default();
@@ -85,10 +87,10 @@ impl Function {
 /// longer, and each repetition would take LLVM milliseconds.
 const INLINED: usize = 1500;
 
-/// Adds the definitions of the functions that a module needs.
-pub(super) fn define(module: &mut String, needs: &mut Needs) {
+/// Adds the definitions of the functions that a module needs, for a processor that permutes lanes of registers of so many bytes.
+pub(super) fn define(module: &mut String, needs: &mut Needs, permuted: usize) {
     for (function, calls) in std::mem::take(&mut needs.functions) {
-        let (body, needed) = function.body();
+        let (body, needed) = function.body(permuted);
         let instructions = body.lines().count();
         let inlined = if instructions * calls <= INLINED {
             "alwaysinline"
@@ -105,6 +107,7 @@ pub(super) fn define(module: &mut String, needs: &mut Needs) {
 struct Writer {
     b: RefCell<Builder>,
     lanes: Lanes,
+    permuted: usize,
     /// Of values, by their numbers.
     names: RefCell<Vec<String>>,
 }
@@ -392,6 +395,18 @@ impl<'w, K: RealKind> Real for Value<'w, K> {
         }
     }
 
+    fn of_piece(pieces: &'static Pieces, row: usize, index: Value<'w, K::Bits>) -> Value<'w, K> {
+        let w = writer_of([index.writer()]);
+        let look_up = LookUp {
+            dtype: K::DTYPE,
+            lanes: w.lanes,
+            permuted: w.permuted,
+        };
+        let index = index.text(w);
+        let found = look_up.row(&mut w.b.borrow_mut(), pieces, row, &index);
+        w.register(found)
+    }
+
     fn rarely<const N: usize>(
         mask: Value<'w, I1>,
         usual: [Value<'w, K>; N],
@@ -486,15 +501,19 @@ mod tests {
     #[test]
     fn every_function_has_a_body_for_every_width() {
         for (builtin, name) in Builtin::ALL {
-            for (dtype, width) in [
-                (DType::Float64, 8),
-                (DType::Float32, 16),
-                (DType::Float64, 1),
+            for (dtype, width, permuted) in [
+                (DType::Float64, 8, 64),
+                (DType::Float32, 16, 64),
+                (DType::Float32, 8, 64),
+                (DType::Float64, 4, 32),
+                (DType::Float32, 16, 32),
+                (DType::Float64, 2, 0),
+                (DType::Float64, 1, 64),
             ] {
                 let Some(function) = Function::of(builtin, dtype, Lanes { width }) else {
                     continue;
                 };
-                let (body, needs) = function.body();
+                let (body, needs) = function.body(permuted);
                 assert!(body.contains("  ret "), "{name}");
                 assert!(needs.functions.is_empty(), "{name}");
                 // Vectors are computed as such, without calls for single lanes.
@@ -515,7 +534,7 @@ mod tests {
         let module = |calls| {
             let (mut module, mut needs) = (String::new(), Needs::default());
             needs.functions.insert(function, calls);
-            define(&mut module, &mut needs);
+            define(&mut module, &mut needs, 64);
             module
         };
         assert!(module(1).contains("alwaysinline"));

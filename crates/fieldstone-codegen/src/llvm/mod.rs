@@ -47,6 +47,7 @@ mod memory;
 mod module;
 mod numbering;
 mod past;
+mod pieces;
 mod place;
 mod preheader;
 mod range;

@@ -62,6 +62,9 @@ pub trait Real:
         (Self::Bits::of(twice as u64) - self.bits()).real()
     }
 
+    /// A number of a row of some pieces: that of the piece which the lowest bits of the index say.
+    fn of_piece(pieces: &'static Pieces, row: usize, index: Self::Bits) -> Self;
+
     /// `rare()` if the mask holds in any lane, else `usual`.
     ///
     /// So `rare` must give the same as `usual` in lanes where the mask does not hold: it begins with a selection, or ends
@@ -79,6 +82,15 @@ pub struct Table {
     pub name: &'static str,
     /// The numbers.
     pub values: &'static [f64],
+}
+
+/// Numbers that depend on the piece of a function's domain, so few of each kind that a register holds them: one instruction looks up
+/// those of all lanes.
+pub struct Pieces {
+    /// What sets them apart from others.
+    pub name: &'static str,
+    /// Numbers of the same kind, one for each piece: 8 of 64 bits, or 16 of 32 bits.
+    pub rows: &'static [&'static [f64]],
 }
 
 /// A number of 32 bits.

@@ -9,40 +9,45 @@ use super::number::Real;
 /// the odd powers. More are summed in groups of four, which do not wait for one another, and then in one chain of all groups.
 #[inline(always)]
 pub fn polynomial<R: Real>(x: R, coefficients: &[f64]) -> R {
+    polynomial_of(x, coefficients.len(), |n| R::of(coefficients[n]))
+}
+
+/// The same of so many coefficients, which may differ from number to number.
+#[inline(always)]
+pub fn polynomial_of<R: Real>(x: R, count: usize, coefficient: impl Fn(usize) -> R) -> R {
     let square = x * x;
-    if coefficients.len() < LONG {
-        let (even, odd) = (
-            every_other(square, coefficients),
-            every_other(square, &coefficients[1..]),
-        );
-        return odd.mul_add(x, even);
+    if count < LONG {
+        let every_other = |first: usize| {
+            let mut n = first + (count - 1 - first) / 2 * 2;
+            let mut sum = coefficient(n);
+            while n > first {
+                n -= 2;
+                sum = sum.mul_add(square, coefficient(n));
+            }
+            sum
+        };
+        return every_other(1).mul_add(x, every_other(0));
     }
     let fourth = square * square;
-    let last = (coefficients.len() - 1) / 4;
-    let mut sum = group(x, square, &coefficients[4 * last..]);
-    let mut n = last;
+    let linear = |n: usize| match n + 1 < count {
+        true => coefficient(n + 1).mul_add(x, coefficient(n)),
+        false => coefficient(n),
+    };
+    let group = |n: usize| match n + 2 < count {
+        true => linear(n + 2).mul_add(square, linear(n)),
+        false => linear(n),
+    };
+    let mut n = (count - 1) / 4 * 4;
+    let mut sum = group(n);
     while n > 0 {
-        n -= 1;
-        sum = sum.mul_add(fourth, group(x, square, &coefficients[4 * n..4 * n + 4]));
+        n -= 4;
+        sum = sum.mul_add(fourth, group(n));
     }
     sum
 }
 
 /// Polynomials of so many coefficients are long.
 const LONG: usize = 12;
-
-/// A polynomial of up to four coefficients.
-#[inline(always)]
-fn group<R: Real>(x: R, square: R, coefficients: &[f64]) -> R {
-    let linear = |c: &[f64]| match *c {
-        [a, b] => R::of(b).mul_add(x, R::of(a)),
-        ref c => R::of(c[0]),
-    };
-    match coefficients.len() {
-        ..=2 => linear(coefficients),
-        _ => linear(&coefficients[2..]).mul_add(square, linear(&coefficients[..2])),
-    }
-}
 
 /// The same, of which the first two steps lose fewer digits.
 #[inline(always)]
@@ -58,19 +63,6 @@ pub fn exact_polynomial<R: Real>(x: R, coefficients: &[f64]) -> R {
     let mut sum = R::of(coefficients[coefficients.len() - 1]);
     for coefficient in coefficients.iter().rev().skip(1) {
         sum = sum.mul_add(x, R::of(*coefficient));
-    }
-    sum
-}
-
-/// `c[0] + c[2] x + c[4] x^2 + …`
-#[inline(always)]
-fn every_other<R: Real>(x: R, coefficients: &[f64]) -> R {
-    let last = (coefficients.len() - 1) / 2;
-    let mut sum = R::of(coefficients[2 * last]);
-    let mut n = last;
-    while n > 0 {
-        n -= 1;
-        sum = sum.mul_add(x, R::of(coefficients[2 * n]));
     }
     sum
 }

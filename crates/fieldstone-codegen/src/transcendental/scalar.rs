@@ -2,7 +2,7 @@
 
 use std::num::Wrapping;
 
-use super::number::{Bits, Double, Mask, Real, Single, Table};
+use super::number::{Bits, Double, Mask, Pieces, Real, Single, Table};
 
 impl Mask for bool {}
 
@@ -62,6 +62,12 @@ macro_rules! scalar {
             #[inline(always)]
             fn bits(self) -> Wrapping<$bits> {
                 Wrapping(self.to_bits())
+            }
+
+            #[inline(always)]
+            fn of_piece(pieces: &'static Pieces, row: usize, index: Wrapping<$bits>) -> $real {
+                let row = pieces.rows[row];
+                row[index.0 as usize % row.len()] as $real
             }
 
             #[inline(always)]

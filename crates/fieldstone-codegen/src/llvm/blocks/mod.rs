@@ -187,7 +187,7 @@ pub fn emit<'a>(
         });
     }
     module.failures = failures.into_inner();
-    super::function::define(&mut module.text, &mut needs);
+    super::function::define(&mut module.text, &mut needs, target.permuted_bytes());
     function::define(&mut module.text, &mut needs);
     for declaration in needs.declarations {
         let _ = writeln!(module.text, "{declaration}");
