@@ -1,13 +1,12 @@
-//! `log` and what is made of it: the argument is a power of two times a number `m` near one, whose logarithm is
-//! `2 atanh(s)` with `s = (m - 1) / (m + 1)`, an odd polynomial.
+//! `log` and what is made of it: in 64 bits the argument is a power of two times a number `m` near one, whose logarithm is
+//! `2 atanh(s)` with `s = (m - 1) / (m + 1)`, an odd polynomial. In 32 bits, without division, `m` times a number that is looked up is so
+//! near one that the logarithm of that is a short polynomial.
 
-use super::number::{Bits, Real};
+use super::number::{Bits, Pieces, Real};
 use super::polynomial::{Pair, polynomial};
 
 /// What depends on the type.
 pub struct Constants {
-    /// `(2 atanh(s) / s - 2) / s^2` as polynomial of `s^2`.
-    polynomial: &'static [f64],
     /// `log(2)`: so few digits that multiples are exact, and the rest.
     pub log_2: (f64, f64),
     /// The same to base ten.
@@ -26,17 +25,19 @@ pub struct Constants {
     raise: (f64, f64),
 }
 
-/// For 64 bits; the polynomial is off by 2^-59.5 of the logarithm.
+/// `(2 atanh(s) / s - 2) / s^2` as polynomial of `s^2`, in 64 bits; off by 2^-59.5 of the logarithm.
+const LOG: [f64; 7] = [
+    0.6666666666666734,
+    0.39999999999416863,
+    0.2857142874196331,
+    0.2222219861187024,
+    0.18183562524582766,
+    0.15314092016053096,
+    0.1479557603840436,
+];
+
+/// For 64 bits.
 pub const DOUBLE: Constants = Constants {
-    polynomial: &[
-        0.6666666666666734,
-        0.39999999999416863,
-        0.2857142874196331,
-        0.2222219861187024,
-        0.18183562524582766,
-        0.15314092016053096,
-        0.1479557603840436,
-    ],
     log_2: (0.6931471805598903, 5.497923018708371e-14),
     log10_2: (0.3010299956640665, -8.532344317057107e-14),
     log10_e: (std::f64::consts::LOG10_E, 1.098319650216765e-17),
@@ -47,9 +48,8 @@ pub const DOUBLE: Constants = Constants {
     raise: (18014398509481984.0, 54.0),
 };
 
-/// For 32 bits; the polynomial is off by 2^-30.2 of the logarithm.
+/// For 32 bits.
 pub const SINGLE: Constants = Constants {
-    polynomial: &[0.6666677594184875, 0.3997758626937866, 0.2987070679664612],
     log_2: (0.693145751953125, 1.4286068203094173e-06),
     log10_2: (0.301025390625, 4.605039066518657e-06),
     log10_e: (0.4342944920063019, -1.0103049952192578e-08),
@@ -78,13 +78,7 @@ pub fn is_usual<R: Real>(x: R, constants: &Constants) -> R::Mask {
 /// Takes a positive number apart.
 #[inline(always)]
 pub fn parts<R: Real>(x: R, is_usual: R::Mask, constants: &Constants) -> Parts<R> {
-    let [x, raised] = R::rarely(!is_usual, [x, R::of(0.0)], || {
-        let (subnormal, by) = (x.below(R::of(constants.normal.0)), constants.raise);
-        [
-            R::select(subnormal, x * R::of(by.0), x),
-            R::select(subnormal, R::of(by.1), R::of(0.0)),
-        ]
-    });
+    let [x, raised] = made_normal(x, is_usual, constants);
     let parts = parts_of_normal(x, constants);
     Parts {
         exponent: parts.exponent - raised,
@@ -92,35 +86,222 @@ pub fn parts<R: Real>(x: R, is_usual: R::Mask, constants: &Constants) -> Parts<R
     }
 }
 
+/// A positive number times a power of two that makes it normal, and the exponent of that.
+#[inline(always)]
+fn made_normal<R: Real>(x: R, is_usual: R::Mask, constants: &Constants) -> [R; 2] {
+    R::rarely(!is_usual, [x, R::of(0.0)], || {
+        let (subnormal, by) = (x.below(R::of(constants.normal.0)), constants.raise);
+        [
+            R::select(subnormal, x * R::of(by.0), x),
+            R::select(subnormal, R::of(by.1), R::of(0.0)),
+        ]
+    })
+}
+
 /// Takes a positive normal number apart.
 #[inline(always)]
 pub fn parts_of_normal<R: Real>(x: R, constants: &Constants) -> Parts<R> {
+    let (exponent, factor) = power_and_factor(x, constants.lowest, constants);
+    Parts {
+        exponent,
+        fraction: factor - R::of(1.0),
+    }
+}
+
+/// The exponent of the power of two that a positive normal number is a multiple of, and the factor: its bits are these and up to
+/// those of twice the number.
+#[inline(always)]
+fn power_and_factor<R: Real>(x: R, lowest: u64, constants: &Constants) -> (R, R) {
     let one = (constants.bias as u64) << constants.fraction;
-    let above = x.bits() - R::Bits::of(constants.lowest.wrapping_sub(one));
+    let above = x.bits() - R::Bits::of(lowest.wrapping_sub(one));
     // An integer as the last bits of a number that is so large that it has no digits behind the point.
     let integers = (1u64 << constants.fraction) as f64;
     let exponent = (above.down(constants.fraction) | R::of(integers).bits()).real();
     let zero = integers + constants.bias;
     let fraction = above & R::Bits::of((1 << constants.fraction) - 1);
-    Parts {
-        exponent: exponent - R::of(zero),
-        fraction: (fraction + R::Bits::of(constants.lowest)).real() - R::of(1.0),
-    }
+    let factor = (fraction + R::Bits::of(lowest)).real();
+    (exponent - R::of(zero), factor)
 }
 
-of_both_types! {
-    log log_double log_single;
+/// In 32 bits a number is a power of two times one in such a piece: the reciprocal of a number in it, so few bits of it that products
+/// are exact, and less its logarithm. Next to one that is one itself. Of the logarithm the first part has so few bits that sums with
+/// multiples of the logarithm of two are exact.
+static LOG_SINGLE: Pieces = Pieces {
+    name: "log",
+    rows: &[
+        &[
+            1.0, 0.9375, 0.875, 0.8125, 0.78125, 0.75, 0.71875, 0.6875, 1.3125, 1.25, 1.21875,
+            1.15625, 1.125, 1.09375, 1.0625, 1.0,
+        ],
+        &[
+            0.0,
+            0.06453704833984375,
+            0.1335296630859375,
+            0.2076416015625,
+            0.246856689453125,
+            0.28768157958984375,
+            0.33023834228515625,
+            0.37469482421875,
+            -0.27193450927734375,
+            -0.22314453125,
+            -0.19782257080078125,
+            -0.14517974853515625,
+            -0.1177825927734375,
+            -0.0896148681640625,
+            -0.0606231689453125,
+            0.0,
+        ],
+        &[
+            0.0,
+            1.472797748647281e-06,
+            1.72953855326341e-06,
+            -2.236784212072962e-06,
+            3.388478489796398e-06,
+            4.928619432575942e-07,
+            3.344585365994135e-06,
+            -1.3747772982242168e-06,
+            7.937936743473983e-07,
+            9.799357485462679e-07,
+            -3.1725292046758113e-06,
+            -2.2613094188272953e-06,
+            -4.428829356584174e-07,
+            2.709474301809678e-06,
+            -1.452871174478787e-06,
+            0.0,
+        ],
+    ],
+};
+
+/// The same to base ten.
+static LOG10_SINGLE: Pieces = Pieces {
+    name: "log10",
+    rows: &[
+        &[
+            1.0, 0.9375, 0.875, 0.8125, 0.78125, 0.75, 0.71875, 0.6875, 1.3125, 1.25, 1.21875,
+            1.15625, 1.125, 1.09375, 1.0625, 1.0,
+        ],
+        &[
+            0.0,
+            0.0280303955078125,
+            0.05799102783203125,
+            0.09017562866210938,
+            0.107208251953125,
+            0.12493896484375,
+            0.14342117309570312,
+            0.16272735595703125,
+            -0.11809921264648438,
+            -0.0969085693359375,
+            -0.08591461181640625,
+            -0.06305313110351562,
+            -0.051151275634765625,
+            -0.03891754150390625,
+            -0.02632904052734375,
+            0.0,
+        ],
+        &[
+            0.0,
+            -1.6719076256777043e-06,
+            9.191456342705351e-07,
+            1.0016869964601938e-06,
+            1.7176947721964098e-06,
+            -2.2823545009487134e-07,
+            9.692065532362903e-07,
+            -5.8459331597759956e-08,
+            -9.94315101365828e-08,
+            -1.4436720903177047e-06,
+            -1.6890187026774584e-08,
+            1.3853564269084018e-06,
+            -1.2468126442399807e-06,
+            -5.245264560471696e-07,
+            1.0180499288026112e-07,
+            0.0,
+        ],
+    ],
+};
+
+/// `(log(1 + z) - z) / z^2` as polynomial of `z`; off by 2^-27.9 of the logarithm.
+const LOG_OF_PIECE: [f64; 4] = [
+    -0.4999999403953552,
+    0.3333451449871063,
+    -0.2501944303512573,
+    0.19017237424850464,
+];
+
+/// The same to base ten.
+const LOG10_OF_PIECE: [f64; 4] = [
+    -0.21714721620082855,
+    0.14476996660232544,
+    -0.10865709185600281,
+    0.08257731050252914,
+];
+
+/// The bits of the smallest number in a piece, 3/4.
+const LOWEST_SINGLE: u64 = 0.75f32.to_bits() as u64;
+
+/// A number of 32 bits but for the power of two and the piece that it is in.
+struct Reduced<R: Real> {
+    /// The logarithm of the power and the piece, but for what follows.
+    high: R,
+    low: R,
+    /// The number is so much more than one.
+    rest: R,
 }
 
 #[inline(always)]
-fn log<R: Real>(x: R, constants: &Constants) -> R {
+fn reduced<R: Real>(
+    x: R,
+    is_usual: R::Mask,
+    log_2: (f64, f64),
+    pieces: &'static Pieces,
+) -> Reduced<R> {
+    let [x, raised] = made_normal(x, is_usual, &SINGLE);
+    let (exponent, factor) = power_and_factor(x, LOWEST_SINGLE, &SINGLE);
+    let exponent = exponent - raised;
+    // The first four bits of the fraction.
+    let piece = x.bits().down(19);
+    let number = |row| R::of_piece(pieces, row, piece);
+    Reduced {
+        high: exponent.mul_add(R::of(log_2.0), number(1)),
+        low: exponent.mul_add(R::of(log_2.1), number(2)),
+        rest: factor.mul_add(number(0), R::of(-1.0)),
+    }
+}
+
+/// `log(x)` in 32 bits.
+#[inline(always)]
+pub fn log_single<R: Real>(x: R) -> R {
+    let is_usual = is_usual(x, &SINGLE);
+    let Reduced { high, low, rest } = reduced(x, is_usual, SINGLE.log_2, &LOG_SINGLE);
+    let beyond = (rest * rest).mul_add(polynomial(rest, &LOG_OF_PIECE), low);
+    let value = high + (rest + beyond);
+    let [value] = R::rarely(!is_usual, [value], || [at_the_edges(x, value)]);
+    value
+}
+
+/// `log10(x)` in 32 bits.
+#[inline(always)]
+pub fn log10_single<R: Real>(x: R) -> R {
+    let is_usual = is_usual(x, &SINGLE);
+    let Reduced { high, low, rest } = reduced(x, is_usual, SINGLE.log10_2, &LOG10_SINGLE);
+    let (e, e_low) = SINGLE.log10_e;
+    let factor = rest.mul_add(polynomial(rest, &LOG10_OF_PIECE), R::of(e_low));
+    let beyond = rest.mul_add(factor, low);
+    let value = high + rest.mul_add(R::of(e), beyond);
+    let [value] = R::rarely(!is_usual, [value], || [at_the_edges(x, value)]);
+    value
+}
+
+/// `log(x)` in 64 bits.
+#[inline(always)]
+pub fn log_double<R: Real>(x: R) -> R {
+    let constants = &DOUBLE;
     let is_usual = is_usual(x, constants);
     let Parts { exponent, fraction } = parts(x, is_usual, constants);
     let s = fraction / (fraction + R::of(2.0));
     let square = s * s;
     // log(1 + f) = f - f^2 / 2 + s (f^2 / 2 + s^2 P(s^2)): an error of `s` hardly counts.
     let half_square = fraction * R::of(0.5) * fraction;
-    let rest = square.mul_add(polynomial(square, constants.polynomial), half_square);
+    let rest = square.mul_add(polynomial(square, &LOG), half_square);
     let low = exponent.mul_add(R::of(constants.log_2.1), -half_square);
     let low = s.mul_add(rest, low);
     let multiple = exponent * R::of(constants.log_2.0);
@@ -207,19 +388,17 @@ fn log_of_sum<R: Real>(exponent: R, fraction: Pair<R>) -> Pair<R> {
     Pair::sum(high_and_second.high, (high_and_second.low + high.low) + low)
 }
 
-of_both_types! {
-    log10 log10_double log10_single;
-}
-
+/// `log10(x)` in 64 bits.
 #[inline(always)]
-fn log10<R: Real>(x: R, constants: &Constants) -> R {
+pub fn log10_double<R: Real>(x: R) -> R {
+    let constants = &DOUBLE;
     let is_usual = is_usual(x, constants);
     let Parts { exponent, fraction } = parts(x, is_usual, constants);
     let s = fraction / (fraction + R::of(2.0));
     let square = s * s;
     // As `log` does it, each term times the logarithm of e.
     let half_square = fraction * R::of(0.5) * fraction;
-    let rest = square.mul_add(polynomial(square, constants.polynomial), half_square);
+    let rest = square.mul_add(polynomial(square, &LOG), half_square);
     let rest = s.mul_add(rest, -half_square);
     let (e, e_low) = constants.log10_e;
     let linear = Pair::product(fraction, R::of(e)).and(fraction * R::of(e_low));
