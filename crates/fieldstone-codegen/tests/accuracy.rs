@@ -33,11 +33,11 @@ functions_of_c! {
 /// With the largest distance in units of the last digit.
 const FUNCTIONS: [(Builtin, extern "C" fn(f64) -> f64, f64); 19] = [
     (Builtin::Exp, exp, 0.9),
-    (Builtin::Log, log, 0.9),
-    (Builtin::Log10, log10, 1.0),
+    (Builtin::Log, log, 0.8),
+    (Builtin::Log10, log10, 0.8),
     (Builtin::Cbrt, cbrt, 0.8),
-    (Builtin::Sin, sin, 0.9),
-    (Builtin::Cos, cos, 0.9),
+    (Builtin::Sin, sin, 0.8),
+    (Builtin::Cos, cos, 0.8),
     (Builtin::Tan, tan, 1.0),
     (Builtin::Asin, asin, 0.8),
     (Builtin::Acos, acos, 0.8),

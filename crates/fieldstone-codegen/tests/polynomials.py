@@ -76,6 +76,71 @@ class Interpolated:
         return [float(value) for value in lu_solve(powers, values)], "interpolated"
 
 
+@dataclass(frozen=True)
+class Fitted:
+    """Polynomials for `erf` around multiples of ``WIDTH``: of nearly the least relative error.
+
+    They are found one after another as least squares whose weights grow where the error is large; each of the first
+    coefficients is rounded before the others are found.
+    """
+
+    name: str
+    file: str
+    count: int = 16
+    rounded: int = 3
+
+    def find(self) -> tuple[list[float], str]:
+        """Return all parts of values, then all linear coefficients, and so on."""
+        from mpmath import erf, mp
+
+        mp.prec = 220
+        columns = []
+        for piece in range(8):
+            center = mp.mpf(WIDTH) * piece
+            value = erf(center)
+            low = -mp.mpf(WIDTH) / 2 * mp.mpf("1.0001") if piece else mp.mpf(0)
+            points = [low + (mp.mpf(WIDTH) / 2 * mp.mpf("1.0001") - low) * at for at in _chebyshev(90)]
+            rest = [erf(center + x) - value for x in points]
+            weights = [1 / erf(center + x) for x in points]
+            found: list[float] = []
+            for power in range(1, 1 + (self.rounded if piece else 1)):
+                first = float(_least(points, rest, weights, range(power, self.count + 1))[0])
+                found.append(first)
+                rest = [y - mp.mpf(first) * x**power for x, y in zip(points, rest, strict=True)]
+            others = _least(points, rest, weights, range(len(found) + 1, self.count + 1))
+            columns.append([float(value), float(value - float(value)), *found, *map(float, others)])
+        return [number for row in zip(*columns, strict=True) for number in row], "fitted"
+
+
+def _chebyshev(count: int) -> list[object]:
+    """Return Chebyshev's points from zero to one."""
+    from mpmath import mp
+
+    return [(1 + mp.cos(mp.pi * (2 * n + 1) / (2 * count))) / 2 for n in range(count)]
+
+
+def _least(points: list[object], values: list[object], weights: list[object], powers: Sequence[int]) -> list[object]:
+    """Return coefficients whose largest weighted error is nearly the least: Lawson's method, four steps of it."""
+    from mpmath import lu_solve, matrix, mp, sqrt
+
+    shares = [mp.mpf(1)] * len(points)
+    found: list[object] = []
+    for _ in range(4):
+        factors = [weight * sqrt(share) for weight, share in zip(weights, shares, strict=True)]
+        rows = matrix([[x**power * factor for power in powers] for x, factor in zip(points, factors, strict=True)])
+        wanted = matrix([y * factor for y, factor in zip(values, factors, strict=True)])
+        found = list(lu_solve(rows.T * rows, rows.T * wanted))
+        errors = [
+            abs(sum(c * x**power for c, power in zip(found, powers, strict=True)) - y) * weight
+            for x, y, weight in zip(points, values, weights, strict=True)
+        ]
+        shares = [share * (error / max(errors) + mp.mpf("1e-3")) for share, error in zip(shares, errors, strict=True)]
+    return found
+
+
+WIDTH = 0.794921875
+
+
 def odd(first: int, count: int) -> Sequence[int]:
     """So many powers, each two more than the one before."""
     return range(first, first + 2 * count, 2)
@@ -105,6 +170,7 @@ def far_complement(x: object) -> object:
 FAR_AT = 0.133026123046875
 LOG_2_HALVES = "[-log(2) / 2 - 1b-12, log(2) / 2 + 1b-12]"
 LOG_2_HALF = "[1b-30, log(2) / 2 + 1b-12]"
+LOGARITHM_OF_PIECE = "[-0.0353, 0.0626]"
 LOGARITHM = "[1b-20, (sqrt(2) - 1) / (sqrt(2) + 1) * 1.0001]"
 EIGHTH_TURN = "[1b-30, pi / 4 * 1.0001]"
 
@@ -113,14 +179,17 @@ POLYNOMIALS = (
     Best("exp", "exponential", "exp(x)", range(2, 7), SINGLE, LOG_2_HALVES, "1 + x", "absolute"),
     Best("gamma", "exponential", exponential_less(2), range(11), DOUBLE, LOG_2_HALVES),
     Best("log", "logarithm", "2 * atanh(x)", odd(3, 7), DOUBLE, LOGARITHM, "2 * x"),
-    Best("log", "logarithm", "2 * atanh(x)", odd(3, 3), SINGLE, LOGARITHM, "2 * x"),
+    Best("log", "logarithm", "log(1 + x)", range(2, 6), SINGLE, LOGARITHM_OF_PIECE, "x"),
+    Best("log10", "logarithm", "log(1 + x) / log(10)", range(2, 6), SINGLE, LOGARITHM_OF_PIECE, "x / log(10)"),
     Best("pow", "logarithm", "atanh(x)", odd(5, 8), DOUBLE, LOGARITHM, "x + x^3 / 3"),
     Best("pow", "power", "2 * atanh(x) / log(2)", odd(1, 5), DOUBLE, LOGARITHM),
     Best("pow", "power", "2^x", range(7), DOUBLE, "[-0.5, 0.5]"),
-    Best("sin", "trigonometric", "sin(x)", odd(3, 7), DOUBLE, EIGHTH_TURN, "x"),
-    Best("sin", "trigonometric", "sin(x)", odd(3, 4), SINGLE, EIGHTH_TURN, "x"),
-    Best("cos", "trigonometric", "cos(x)", odd(4, 7), DOUBLE, EIGHTH_TURN, "1 - x^2 / 2"),
-    Best("cos", "trigonometric", "cos(x)", odd(4, 4), SINGLE, EIGHTH_TURN, "1 - x^2 / 2"),
+    Best("sin", "trigonometric", "sin(x)", odd(3, 4), DOUBLE, "[1b-30, pi / 16 * 1.0001]", "x"),
+    Best("sin", "trigonometric", "sin(x)", odd(3, 2), SINGLE, "[1b-20, pi / 32 * 1.0001]", "x"),
+    Best("cos", "trigonometric", "cos(x)", odd(2, 5), DOUBLE, "[1b-30, pi / 16 * 1.0001]", "1"),
+    Best("cos", "trigonometric", "cos(x)", odd(2, 2), SINGLE, "[1b-20, pi / 32 * 1.0001]", "1"),
+    Best("gamma", "trigonometric", "sin(x)", odd(3, 7), DOUBLE, EIGHTH_TURN, "x"),
+    Best("gamma", "trigonometric", "cos(x)", odd(4, 7), DOUBLE, EIGHTH_TURN, "1 - x^2 / 2"),
     Best("tan", "trigonometric", "x / tan(x)", odd(2, 9), DOUBLE, "[1b-20, pi / 4 * 1.0001]", "1", "absolute"),
     Best("tan", "trigonometric", "x / tan(x)", odd(2, 4), SINGLE, "[1b-20, pi / 4 * 1.0001]", "1", "absolute"),
     Best("asin", "inverse", "asin(x)", odd(3, 13), DOUBLE, "[1b-30, 0.5001]", "x"),
@@ -135,11 +204,11 @@ POLYNOMIALS = (
     Best("tanh", "hyperbolic", "tanh(x)", odd(3, 6), DOUBLE, "[1b-20, 0.1802]", "x"),
     Best("atanh", "inverse_hyperbolic", "atanh(x)", odd(3, 7), DOUBLE, "[1b-20, 0.2006]", "x"),
     Best("atanh", "inverse_hyperbolic", "atanh(x)", odd(3, 3), SINGLE, "[1b-20, 0.2006]", "x"),
-    Best("erf", "error_function", "(erf(x) - x) / x", odd(0, 13), DOUBLE, "[1b-20, 1.001]", kind="absolute"),
+    Fitted("erf", "error_function"),
     Best("erf", "error_function", "erf(x)", odd(1, 7), SINGLE, "[1b-20, 1.001]", "x"),
     # Where erf is nearly one, hardly any digits of the logarithm count: it will do beyond these intervals as well.
-    Best("erf", "error_function", "-log(erfc(x))", range(1, 23), DOUBLE, "[0.92, 4.4]", kind="absolute"),
     Best("erf", "error_function", "-log(erfc(x))", range(1, 8), SINGLE, "[0.99, 2.6]", kind="absolute"),
+    Best("erfc", "error_function", "(erf(x) - x) / x", odd(0, 9), DOUBLE, "[1b-20, 0.5001]", kind="absolute"),
     Best(
         "erfc",
         "error_function",

@@ -47,6 +47,88 @@ pub const SINGLE: Constants = Constants {
 
 const ROUNDING: f64 = 6755399441055744.0;
 
+/// What depends on the type where an angle is one of so many pieces of half a turn, and a rest of at most half of one.
+pub struct PieceConstants {
+    /// A piece. Multiples of the second number are exact, so that of a difference with them no digit is lost; the last one has the
+    /// digits that those before it leave out.
+    piece: [f64; 3],
+    /// One divided by a piece.
+    reciprocal: f64,
+    rounding: f64,
+    /// Pieces of an eighth of a turn.
+    pub quarter: u32,
+    /// Up to here a multiple of a piece can be subtracted.
+    pub near: f64,
+}
+
+/// Eight pieces, for 64 bits.
+pub const EIGHT: PieceConstants = PieceConstants {
+    piece: [
+        std::f64::consts::FRAC_PI_8,
+        1.530808498523035e-17,
+        4.1115642340810644e-27,
+    ],
+    reciprocal: 4.0 * std::f64::consts::FRAC_2_PI,
+    rounding: ROUNDING,
+    quarter: 4,
+    near: 1048576.0,
+};
+
+/// Sixteen pieces, for 32 bits.
+pub const SIXTEEN: PieceConstants = PieceConstants {
+    piece: [
+        0.19634954631328583,
+        -5.464244168251753e-09,
+        3.204180085321362e-13,
+    ],
+    reciprocal: 8.0 * std::f64::consts::FRAC_2_PI,
+    rounding: 12582912.0,
+    quarter: 8,
+    near: 512.0,
+};
+
+/// Takes an angle apart that is not too large: pieces, of which some more are counted, and the rest.
+#[inline(always)]
+pub fn near_piece<R: Real>(x: R, more: u32, constants: &PieceConstants) -> Quadrant<R> {
+    let rounding = R::of(constants.rounding + f64::from(more));
+    let piece = constants.piece;
+    let shifted = x.mul_add(R::of(constants.reciprocal), rounding);
+    let n = shifted - rounding;
+    let rest = n.mul_add(R::of(-piece[0]), x);
+    let high = n.mul_add(R::of(-piece[1]), rest);
+    let low = n.mul_add(R::of(-piece[1]), rest - high);
+    Quadrant {
+        number: shifted.bits(),
+        rest: Pair {
+            high,
+            low: n.mul_add(R::of(-piece[2]), low),
+        },
+    }
+}
+
+/// Takes an angle of 64 bits apart.
+#[inline(always)]
+pub fn piece<R: Double>(x: R, more: u32) -> Quadrant<R> {
+    let near = near_piece(x, more, &EIGHT);
+    let is_far = !x.at_most(R::of(EIGHT.near));
+    let usual = [near.number.real(), near.rest.high, near.rest.low];
+    let [number, high, low] = R::rarely(is_far, usual, || {
+        let quadrant = quadrant(x);
+        let piece = near_piece(quadrant.rest.high, more, &EIGHT);
+        let number = quadrant.number.up(EIGHT.quarter.ilog2()) + piece.number;
+        let rest = piece.rest.and(quadrant.rest.low);
+        [
+            R::select(is_far, number.real(), usual[0]),
+            R::select(is_far, rest.high, usual[1]),
+            R::select(is_far, rest.low, usual[2]),
+        ]
+    });
+    Quadrant {
+        number: number.bits(),
+        rest: Pair { high, low },
+    }
+}
+
 /// Whether an angle is too large for [`near_quadrant`], or is NaN.
 #[inline(always)]
 pub fn is_far<R: Real>(x: R, constants: &Constants) -> R::Mask {
