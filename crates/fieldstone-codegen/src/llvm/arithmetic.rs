@@ -17,8 +17,6 @@ pub(super) struct Arithmetic<'b> {
     pub lanes: Lanes,
     /// The lanes of which anybody sees the results; all where `None`.
     pub seen: Option<&'b str>,
-    /// Whether this is the end of a row, where time hardly counts.
-    pub rest: bool,
     /// What it may do to results.
     pub fast_math: FastMath,
 }
@@ -339,13 +337,12 @@ impl Arithmetic<'_> {
     /// Calls a function on all lanes at once.
     fn call_function(&mut self, function: Function, dtype: DType, arguments: &[&str]) -> String {
         let calls = self.b.needs.functions.entry(function).or_default();
-        *calls += usize::from(!self.rest);
+        *calls += 1;
         let kind = self.lanes.value(dtype);
         let arguments = arguments.iter().map(|a| self.usual(dtype, a));
         let arguments: Vec<String> = arguments.map(|a| format!("{kind} {a}")).collect();
-        let attributes = if self.rest { " noinline" } else { "" };
         self.b.value(format_args!(
-            "call {kind} @{}({}){attributes}",
+            "call {kind} @{}({})",
             function.symbol(),
             arguments.join(", ")
         ))

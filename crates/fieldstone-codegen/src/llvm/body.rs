@@ -83,8 +83,6 @@ pub(super) struct Body<'a, 'b> {
     pub(super) mask: Option<String>,
     /// Lanes at which the value counts that is computed, `None` where all do.
     pub(super) guard: Option<String>,
-    /// Whether this is what is left of a row, which takes little of the time.
-    pub(super) rest: bool,
     pub(super) streaming: Streaming<'a>,
     /// Lanes that are stored where the mask has all, `None` where all are.
     pub(super) stored: Option<String>,
@@ -120,7 +118,6 @@ impl<'a, 'b> Body<'a, 'b> {
             through: HashSet::new(),
             first,
             anchor: None,
-            rest: mask.is_some(),
             mask,
             guard: None,
             streaming: Streaming::Never,
@@ -161,7 +158,6 @@ impl Body<'_, '_> {
             b: self.b,
             lanes: self.lanes,
             seen: self.mask.as_deref().or(self.stored.as_deref()),
-            rest: self.rest,
             fast_math: self.context.program.stencil.fast_math,
         }
     }

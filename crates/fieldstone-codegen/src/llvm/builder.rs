@@ -12,7 +12,7 @@ use super::types::Lanes;
 pub(super) struct Needs {
     /// `declare` lines of what is called.
     pub declarations: BTreeSet<String>,
-    /// Functions of the language, and how often they are called where time counts.
+    /// Functions of the language, and how often they are called.
     pub functions: BTreeMap<Function, usize>,
 }
 

@@ -83,9 +83,10 @@ impl Function {
     }
 }
 
-/// Instructions that a module may get by having a function inlined wherever it is called. Of long functions a call takes no
-/// longer, and each repetition would take LLVM milliseconds.
-const INLINED: usize = 1500;
+/// Instructions that a module may get by having a function inlined wherever it is called, also for the ends of rows: a call there would
+/// leave the constants of the loops before it no registers to stay in. Of long functions a call takes no longer, and each repetition
+/// would take LLVM milliseconds.
+const INLINED: usize = 2000;
 
 /// Adds the definitions of the functions that a module needs, for a processor that permutes lanes of registers of so many bytes.
 pub(super) fn define(module: &mut String, needs: &mut Needs, permuted: usize) {

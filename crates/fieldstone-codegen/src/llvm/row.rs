@@ -208,7 +208,6 @@ pub(super) fn vectors(
         let first = b.add(vectors.first, number * lanes.width);
         let mask = vectors.masks.as_ref().map(|masks| masks[number].clone());
         let mut body = Body::new((context, entry, b), lanes, (row, &preheader), &first, mask);
-        body.rest = false;
         body.loose.clone_from(&vectors.loose);
         body.kept.clone_from(&vectors.kept);
         body.values = known.clone();

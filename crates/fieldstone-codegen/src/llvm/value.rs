@@ -62,7 +62,6 @@ impl Value<'_> {
             b,
             lanes,
             seen: None,
-            rest: false,
             fast_math: self.fast_math,
         };
         self.expression(&mut arithmetic, elements, &self.composed.value)
