@@ -3,10 +3,10 @@
 
 use fieldstone_stencil::ir::Target;
 use fieldstone_stencil::schedule::{ColumnNest, Stage, Sweep};
-use fieldstone_stencil::visit::Accesses;
 
 use fieldstone_stencil::carried::cover;
 
+use crate::cost::cycles;
 use crate::transposed::Transposed;
 
 use super::super::builder::Builder;
@@ -114,7 +114,8 @@ impl ColumnBlock<'_> {
     }
 }
 
-/// The part of the arrays that each sweep of a nest fetches. Lines that are asked for all at once would wait for each other.
+/// The part of the arrays that each sweep of a nest fetches. Lines that are asked for all at once would wait for each other, and a sweep
+/// that divides leaves the caches alone most of the time.
 pub(super) fn shares<'a>(nest: &ColumnNest, arrays: &'a [Columns]) -> Vec<&'a [Columns]> {
     let weights: Vec<usize> = nest.sweeps.iter().map(weight).collect();
     let total = weights.iter().sum::<usize>().max(1);
@@ -128,22 +129,13 @@ pub(super) fn shares<'a>(nest: &ColumnNest, arrays: &'a [Columns]) -> Vec<&'a [C
     shares.collect()
 }
 
-/// About how long a level of a sweep takes, in accesses; nothing for one that does not visit every level.
+/// About how many cycles a vector of a level of a sweep takes; nothing for one that does not visit every level.
 fn weight(sweep: &Sweep) -> usize {
     if !cover(sweep.sections.iter().map(|(interval, _)| *interval)) {
         return 0;
     }
-    let accesses = |stages: &Vec<Stage>| {
-        let statements = stages.iter().flat_map(|stage| &stage.statements);
-        let all = statements.map(Accesses::of);
-        all.map(|accesses| accesses.reads.len() + accesses.writes.len())
-            .sum::<usize>()
-    };
-    let computed = (sweep.sections.iter())
-        .map(|(_, stages)| accesses(stages))
-        .max();
-    LATENCY + computed.unwrap_or(0)
+    let of_stages = |stages: &[Stage]| -> f64 { stages.iter().map(|stage| cycles(stage).0).sum() };
+    let sections = sweep.sections.iter();
+    let longest = sections.map(|(_, stages)| of_stages(stages));
+    longest.fold(0.0, f64::max).ceil() as usize
 }
-
-/// What a level waits for the one before, in accesses.
-const LATENCY: usize = 8;
