@@ -218,3 +218,41 @@ def test_results_that_go_past_the_caches(first, levels, dtype):
     stencil = gtscript.stencil("cpu_kfirst", reversed_sum, dtypes={float: dtype}, schedule={"stores": "streamed"})
     stencil(inp, out, origin=origin, domain=domain)
     np.testing.assert_array_equal(np.asarray(out), expected)
+
+
+def divided_upwards(a: Field["real"], out: Field["real"]):
+    with computation(FORWARD):
+        with interval(0, 1):
+            out = a
+        with interval(1, None):
+            out = a / (1 + out[0, 0, -1]) + a[0, 0, -1] / (2 + a)
+
+
+def divided_downwards(a: Field["real"], out: Field["real"]):
+    with computation(BACKWARD):
+        with interval(-1, None):
+            out = a
+        with interval(0, -1):
+            out = a / (1 + out[0, 0, 1]) + 1 / (2 + a)
+
+
+def divided_in_parts(a: Field["real"], out: Field["real"]):
+    with computation(FORWARD):
+        with interval(0, 3):
+            out = 1 / (1 + a)
+        with interval(3, 4):
+            out = out[0, 0, -1] + a
+        with interval(4, None):
+            out = a / (1 + out[0, 0, -1]) + 1 / (2 + a)
+
+
+@pytest.mark.parametrize("definition", [divided_upwards, divided_downwards, divided_in_parts])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("columns", [7, 32, 104])
+@pytest.mark.parametrize("levels", [5, 24, 43])
+def test_levels_that_are_transposed_while_others_are_computed(backend, definition, levels, columns, dtype):
+    a = np.random.default_rng(5).random((3, columns, levels)).astype(dtype)
+    out, expected = np.zeros_like(a), np.zeros_like(a)
+    gtscript.stencil("debug", definition, dtypes={"real": dtype})(a, expected)
+    gtscript.stencil(backend, definition, dtypes={"real": dtype})(a, out)
+    np.testing.assert_array_equal(out, expected)

@@ -6,12 +6,13 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use fieldstone_stencil::analysis::operations::{Operation, Operations};
 use fieldstone_stencil::carried::cover;
 use fieldstone_stencil::ir::{Order, Target};
 use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::{ColumnNest, Stage, Sweep};
 use fieldstone_stencil::visit::Accesses;
-use fieldstone_stencil::{Axis, DType, Extent, Offset};
+use fieldstone_stencil::{Axis, DType, Extent, Interval, Offset};
 
 use crate::composed::Composed;
 
@@ -36,6 +37,8 @@ pub struct Transposed {
     pub store: Option<Extent>,
     /// What is computed instead of read, where it is no array.
     pub composed: Option<Composed>,
+    /// Whether the sweep that loads it divides so much that there is time to transpose what comes next.
+    pub meanwhile: bool,
 }
 
 /// When levels of an array are transposed.
@@ -47,9 +50,20 @@ pub enum Moment {
     Sweep {
         /// Which of the nest.
         number: usize,
-        /// Whether it needs the next ones as well.
-        ahead: bool,
+        /// When the next ones are.
+        next: Next,
     },
+}
+
+/// When a sweep has levels transposed that come behind those that it is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// When it comes to them.
+    Then,
+    /// Between the levels of the group before.
+    Meanwhile,
+    /// Before, as it reads them.
+    Before,
 }
 
 impl Transposed {
@@ -63,8 +77,10 @@ impl Transposed {
 
     /// When it is transposed before it is needed, so many levels at a time.
     pub fn loading(&self, nest: &ColumnNest, levels: usize) -> Moment {
-        let first = (nest.sweeps.iter()).position(|sweep| !self.offsets(nest, sweep).is_empty());
-        let Some(number) = first.filter(|number| self.is_within(&nest.sweeps[*number])) else {
+        let Some(number) = self
+            .first_access(nest)
+            .filter(|number| self.is_within(&nest.sweeps[*number]))
+        else {
             return Moment::Apart;
         };
         let sweep = &nest.sweeps[number];
@@ -75,11 +91,31 @@ impl Transposed {
         let furthest = self.offsets(nest, sweep).into_iter().map(towards).max();
         match furthest.unwrap_or(0) {
             furthest if furthest > levels as i32 => Moment::Apart,
-            furthest => Moment::Sweep {
+            furthest if furthest > 0 => Moment::Sweep {
                 number,
-                ahead: furthest > 0,
+                next: Next::Before,
+            },
+            _ => Moment::Sweep {
+                number,
+                next: match self.meanwhile {
+                    true => Next::Meanwhile,
+                    false => Next::Then,
+                },
             },
         }
+    }
+
+    /// The first sweep that accesses it.
+    fn first_access(&self, nest: &ColumnNest) -> Option<usize> {
+        (nest.sweeps.iter()).position(|sweep| !self.offsets(nest, sweep).is_empty())
+    }
+
+    /// Whether it is an array that is only read, at the columns of a block.
+    fn is_plain(&self, nest: &ColumnNest) -> bool {
+        self.composed.is_none()
+            && self.store.is_none()
+            && (self.outer, self.across) == (0, (0, 0))
+            && self.extent == nest.extent
     }
 
     /// When it is transposed back.
@@ -88,7 +124,7 @@ impl Transposed {
         match last.filter(|number| self.is_within(&nest.sweeps[*number])) {
             Some(number) => Moment::Sweep {
                 number,
-                ahead: false,
+                next: Next::Then,
             },
             None => Moment::Apart,
         }
@@ -136,6 +172,9 @@ impl Transposed {
                 behind = behind.max(-towards);
                 ahead = ahead.max(towards);
             }
+        }
+        if self.load && self.meanwhile {
+            ahead = ahead.max(1);
         }
         match (behind, ahead) {
             (0, 0) => Some(levels),
@@ -209,6 +248,7 @@ pub fn of(
             load: false,
             store: None,
             composed: None,
+            meanwhile: false,
         });
         array.across = (array.across.0.min(across), array.across.1.max(across));
         array.extent = array.extent.union(stage.extent);
@@ -247,6 +287,39 @@ fn levels(program: &Program, target: Target) -> (i32, i32) {
         Target::Field(id) => program.analysis.fields[id.0 as usize].extent.along(Axis::K),
         Target::Temp(_) => (0, 0),
     }
+}
+
+/// Divisions of a level for each array that is loaded, at least, so that these take longer than to transpose it.
+const DIVISIONS: u128 = 2;
+
+/// Marks the arrays that are transposed while a sweep divides.
+pub fn mark_meanwhile(nest: &ColumnNest, arrays: &mut [Transposed]) {
+    for (number, sweep) in nest.sweeps.iter().enumerate() {
+        let loaded: Vec<&mut Transposed> = (arrays.iter_mut())
+            .filter(|array| array.load && array.first_access(nest) == Some(number))
+            .collect();
+        let few = DIVISIONS * loaded.len() as u128 <= divisions(sweep);
+        let sections = sweep.sections.iter();
+        let several = |(interval, _): &&(Interval, _)| interval.start.level != interval.end.level;
+        // The code for it is that of one section.
+        if few && sweep.order != Order::Parallel && sections.filter(several).count() == 1 {
+            (loaded.into_iter()).for_each(|array| array.meanwhile = array.is_plain(nest));
+        }
+    }
+}
+
+/// How often a level of a sweep divides.
+fn divisions(sweep: &Sweep) -> u128 {
+    let of_stages = |stages: &[Stage]| {
+        let mut all = Operations::default();
+        for statement in stages.iter().flat_map(|stage| &stage.statements) {
+            statement.walk(&mut |inner| inner.expressions().for_each(|expr| all.note(expr)));
+        }
+        all.count(Operation::Divide)
+    };
+    let sections = sweep.sections.iter();
+    let counts = sections.map(|(_, stages)| of_stages(stages));
+    counts.max().unwrap_or(0)
 }
 
 /// Whether the sweeps write every level and point of an array before they read it.

@@ -4,6 +4,7 @@ mod ahead;
 mod carried;
 mod direct;
 mod early;
+mod meanwhile;
 mod narrow;
 
 use std::collections::{BTreeSet, HashSet};

@@ -156,6 +156,11 @@ impl Squares {
         });
     }
 
+    /// Transposes a whole square of an array without a call.
+    pub fn inline(self, b: &mut Builder, square: &Square) {
+        self.square(b, square, None, None);
+    }
+
     fn square_at(self, b: &mut Builder, column: &str, value: Option<Value<'_>>) -> Square {
         let mut at = |array: String, stride: String| {
             let bytes = b.mul(column, &stride);
@@ -169,6 +174,7 @@ impl Squares {
             column: column.to_owned(),
             arrays,
             scratch: b.offset("%scratch", bytes),
+            following: String::from("%following"),
         }
     }
 
@@ -186,7 +192,7 @@ impl Squares {
         let levels = self.along(b, &square.scratch, &self.pitch.to_string());
         if rest.is_none() && self.side < MANY && !self.past {
             for column in columns.iter().flatten() {
-                let address = b.offset(column, "%following");
+                let address = b.offset(column, &square.following);
                 prefetch(b, &address, Fetch::Soon);
             }
         }
@@ -414,12 +420,14 @@ impl Squares {
 }
 
 /// Where a square lies.
-struct Square {
+pub(super) struct Square {
     /// Number of its first column.
-    column: String,
+    pub column: String,
     /// Where that lies in the arrays, with the bytes from one column to the next, and in scratch.
-    arrays: Vec<(String, String)>,
-    scratch: String,
+    pub arrays: Vec<(String, String)>,
+    pub scratch: String,
+    /// As in [`Plane`].
+    pub following: String,
 }
 
 /// Columns and levels that are left.

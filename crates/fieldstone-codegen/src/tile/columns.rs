@@ -11,7 +11,7 @@ use super::{Block, LINE, Place, Scratch, temporaries, whole_lines};
 use crate::choices::Choices;
 use crate::direct::Direct;
 use crate::target::Target;
-use crate::transposed::Transposed;
+use crate::transposed::{Transposed, mark_meanwhile};
 
 /// Columns of a block whose size was chosen, at most.
 const MOST_COLUMNS: usize = 4096;
@@ -38,6 +38,9 @@ const MOST_NARROW: usize = 4;
 /// begins with the levels that the one before it came to last, so that little has to come back, and more vectors wait less.
 const NARROW_LEVELS: usize = 64;
 
+/// The part of the registers that a square may fill while a sweep computes.
+const SHARE: usize = 4;
+
 /// Rows that lie a multiple of this many bytes apart compete for the same lines of a first-level cache.
 const ALIAS: usize = 2048;
 
@@ -47,7 +50,7 @@ impl Scratch {
         stencil: &Stencil,
         schedule: &Schedule,
         (index, nest): (usize, &ColumnNest),
-        transposed: Vec<Transposed>,
+        mut transposed: Vec<Transposed>,
         choices: &Choices,
         target: &Target,
     ) -> Scratch {
@@ -69,6 +72,9 @@ impl Scratch {
             None => wide_columns(&columns, &transposed, target.caches.second),
         };
         let square = square(&transposed, target.vector_bytes());
+        if square * SHARE <= registers(target.vector_bytes()) {
+            mark_meanwhile(nest, &mut transposed);
+        }
         let narrow = match choices.tile(nest.vector) {
             Some(columns) => columns.next_multiple_of(square),
             None if is_slim(stencil, schedule, nest, &transposed) => {
@@ -190,6 +196,11 @@ fn lines(transposed: &[Transposed]) -> usize {
 fn square(transposed: &[Transposed], vector_bytes: usize) -> usize {
     let widest = transposed.iter().map(|array| array.dtype.size()).max();
     (vector_bytes.max(32) / widest.unwrap_or(8)).min(16)
+}
+
+/// How many vectors of so many bytes fit the registers.
+fn registers(vector_bytes: usize) -> usize {
+    if vector_bytes < 64 { 16 } else { 32 }
 }
 
 /// Whether most arrays of a nest are transposed. A block of few columns then stays in the first cache, while the others, of

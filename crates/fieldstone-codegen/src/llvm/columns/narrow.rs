@@ -12,7 +12,7 @@ use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Area, Offset};
 
 use crate::direct::Direct;
-use crate::transposed::Moment;
+use crate::transposed::{Moment, Next};
 
 use super::super::body::Known;
 use super::super::builder::Builder;
@@ -25,6 +25,7 @@ use super::super::width;
 use super::ahead::{self, Columns};
 use super::carried::Carried;
 use super::direct::split;
+use super::meanwhile::Meanwhile;
 use super::{ColumnBlock, Move, level};
 
 /// What moves between arrays and scratch while a sweep runs.
@@ -32,7 +33,9 @@ use super::{ColumnBlock, Move, level};
 struct Moves<'a> {
     /// When a group begins.
     loads: Vec<&'a Move<'a>>,
-    /// The same for the group behind it.
+    /// Between the levels of the group before.
+    meanwhile: Vec<&'a Move<'a>>,
+    /// When the group before begins.
     ahead: Vec<&'a Move<'a>>,
     /// When a group is done.
     stores: Vec<&'a Move<'a>>,
@@ -44,8 +47,11 @@ impl<'a> Moves<'a> {
         for each in all {
             match (each.moment, each.way) {
                 (Moment::Sweep { number, .. }, _) if number != sweep => {}
-                (Moment::Sweep { ahead: true, .. }, Way::In) => found.ahead.push(each),
-                (Moment::Sweep { .. }, Way::In) => found.loads.push(each),
+                (Moment::Sweep { next, .. }, Way::In) => match next {
+                    Next::Then => found.loads.push(each),
+                    Next::Meanwhile => found.meanwhile.push(each),
+                    Next::Before => found.ahead.push(each),
+                },
                 (Moment::Sweep { .. }, Way::Out) => found.stores.push(each),
                 (Moment::Apart, _) => {}
             }
@@ -104,6 +110,7 @@ impl ColumnBlock<'_> {
         let upwards = sweep.order != Order::Backward;
         let beginning = if upwards { &lowest } else { &highest };
         self.transpose_group(b, &moves.ahead, beginning, upwards);
+        self.transpose_group(b, &moves.meanwhile, beginning, upwards);
         let distance = b.sub(&highest, &lowest);
         let behind = b.add(&distance, 1);
         b.for_loop("0", &behind, &side.to_string(), |b, distance| {
@@ -124,15 +131,35 @@ impl ColumnBlock<'_> {
             }
             self.transpose_group(b, &moves.loads, &group, upwards);
             let group_end = b.add(&group, side);
+            let meanwhile = self.meanwhile(
+                b,
+                &moves.meanwhile,
+                (&group, &following),
+                &fetching,
+                upwards,
+            );
             for ((section, levels), fetches) in sweep.sections.iter().zip(&ranges).zip(&fetches) {
                 let next = if *fetches { next } else { &[] };
+                let meanwhile = meanwhile.as_ref().filter(|_| *fetches);
                 let levels = (b.max(&levels.0, &group), b.min(&levels.1, &group_end));
                 let any = b.value(format_args!("icmp slt i64 {}, {}", levels.0, levels.1));
                 b.when(&any, |b| {
-                    self.section(b, sweep.order, &section.1, (&group, &levels), next)
+                    self.section(
+                        b,
+                        sweep.order,
+                        &section.1,
+                        (&group, &levels),
+                        (next, meanwhile),
+                    )
                 });
             }
             self.fetch_rest(b, next, &group, &fetching);
+            if let Some(meanwhile) = &meanwhile {
+                let not_yet = b.not(&meanwhile.is_possible);
+                b.when(&not_yet, |b| {
+                    self.transpose_group(b, &moves.meanwhile, &following, upwards)
+                });
+            }
             self.transpose_group(b, &moves.stores, &group, upwards);
         });
     }
@@ -166,33 +193,49 @@ impl ColumnBlock<'_> {
         let side = self.context.scratch.square as i64;
         let mut known: HashMap<_, (String, String)> = HashMap::new();
         for each in moves {
-            // A whole square is faster than what is left of one, even if some levels are there already, unless they have changed.
             let whole = each.way == Way::In && !self.changes(each);
             let (lowest, end) = &each.levels;
-            let levels = known.entry((lowest, end, whole)).or_insert_with(|| {
-                let behind = b.add(group, side);
-                let (first, behind) = (b.max(group, lowest), b.min(&behind, end));
-                if !whole {
-                    return (first, behind);
-                }
-                let any = b.value(format_args!("icmp slt i64 {first}, {behind}"));
-                let latest = b.add(end, -side);
-                let latest = b.max(&latest, lowest);
-                let latest = b.min(&first, &latest);
-                let first = b.value(format_args!("select i1 {any}, i64 {latest}, i64 {first}"));
-                (first, behind)
-            });
-            let mut inside = each.inside.clone();
-            if let Some(window) = each.window {
-                // Where level zero would lie if the ring went on and on.
-                let laps = b.value(format_args!("and i64 {group}, -{window}"));
-                let bytes = b.mul(&laps, self.context.scratch.level_bytes);
-                let bytes = b.sub("0", &bytes);
-                inside = b.offset(&inside, &bytes);
-            }
+            let levels = known
+                .entry((lowest, end, whole))
+                .or_insert_with(|| self.levels_of_group(b, each, group));
+            let inside = self.inside(b, each, group);
             let following = if upwards { side } else { -side };
             self.transpose(b, each, &inside, (&levels.0, &levels.1), following);
         }
+    }
+
+    /// The levels of a group that are transposed, those that there are.
+    pub(super) fn levels_of_group(
+        &self,
+        b: &mut Builder,
+        each: &Move<'_>,
+        group: &str,
+    ) -> (String, String) {
+        let side = self.context.scratch.square as i64;
+        let (lowest, end) = &each.levels;
+        let behind = b.add(group, side);
+        let (first, behind) = (b.max(group, lowest), b.min(&behind, end));
+        // A whole square is faster than what is left of one, even if some levels are there already, unless they have changed.
+        if each.way == Way::Out || self.changes(each) {
+            return (first, behind);
+        }
+        let any = b.value(format_args!("icmp slt i64 {first}, {behind}"));
+        let latest = b.add(end, -side);
+        let latest = b.max(&latest, lowest);
+        let latest = b.min(&first, &latest);
+        let first = b.value(format_args!("select i1 {any}, i64 {latest}, i64 {first}"));
+        (first, behind)
+    }
+
+    /// Where level zero lies in scratch; in a ring, where it would lie if that of a group went on and on.
+    pub(super) fn inside(&self, b: &mut Builder, each: &Move<'_>, group: &str) -> String {
+        let Some(window) = each.window else {
+            return each.inside.clone();
+        };
+        let laps = b.value(format_args!("and i64 {group}, -{window}"));
+        let bytes = b.mul(&laps, self.context.scratch.level_bytes);
+        let bytes = b.sub("0", &bytes);
+        b.offset(&each.inside, &bytes)
     }
 
     /// Whether the sweep that loads levels of an array writes to them.
@@ -210,7 +253,7 @@ impl ColumnBlock<'_> {
         order: Order,
         stages: &[Stage],
         (group, levels): (&str, &(String, String)),
-        next: &[Columns],
+        (next, meanwhile): (&[Columns], Option<&Meanwhile>),
     ) {
         let carried = self.carried(order, stages);
         let first = self.row(&level(b, order, levels, &levels.0));
@@ -230,6 +273,9 @@ impl ColumnBlock<'_> {
         let here = level(b, order, levels, count);
         let turn = b.sub(&here, group);
         self.fetch(b, next, group, &turn);
+        if let Some(meanwhile) = meanwhile {
+            self.transpose_meanwhile(b, meanwhile, &turn);
+        }
         if carried.is_empty() {
             self.part_by_part(b, stages, &here);
         } else {
