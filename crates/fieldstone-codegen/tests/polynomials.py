@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import factorial
 from pathlib import Path
@@ -54,61 +54,51 @@ class Best:
 
 
 @dataclass(frozen=True)
-class Interpolated:
-    """The polynomial through values of a function at Chebyshev's points."""
-
-    name: str
-    file: str
-    function: Callable[[object], object]
-    count: int
-    interval: tuple[object, object]
-
-    def find(self) -> tuple[list[float], str]:
-        """Return the coefficients."""
-        from mpmath import lu_solve, matrix, mp
-
-        mp.prec = 400
-        low, high = map(mp.mpf, self.interval)
-        angles = [mp.pi * (2 * n + 1) / (2 * self.count) for n in range(self.count)]
-        points = [(low + high) / 2 + (high - low) / 2 * mp.cos(angle) for angle in angles]
-        values = matrix([self.function(x) for x in points])
-        powers = matrix([[x**n for n in range(self.count)] for x in points])
-        return [float(value) for value in lu_solve(powers, values)], "interpolated"
-
-
-@dataclass(frozen=True)
 class Fitted:
-    """Polynomials for `erf` around multiples of ``WIDTH``: of nearly the least relative error.
+    """Polynomials for pieces of `erf` around multiples of ``WIDTH``, or of `exp(x^2) erfc(x)` between edges.
 
-    They are found one after another as least squares whose weights grow where the error is large; each of the first
-    coefficients is rounded before the others are found.
+    They have nearly the least relative error. They are found one after another as least squares whose weights grow
+    where the error is large; each of the first coefficients is rounded before the others are found.
     """
 
     name: str
     file: str
-    count: int = 16
-    rounded: int = 3
+    edges: Sequence[int]
+    count: int
+    rounded: int
+    digits: int
 
     def find(self) -> tuple[list[float], str]:
         """Return all parts of values, then all linear coefficients, and so on."""
-        from mpmath import erf, mp
+        from mpmath import erf, erfc, exp, mp
 
-        mp.prec = 220
+        mp.prec = self.digits
+
+        def function(x: object) -> object:
+            return exp(x * x) * erfc(x) if self.edges else erf(x)
+
         columns = []
         for piece in range(8):
-            center = mp.mpf(WIDTH) * piece
-            value = erf(center)
-            low = -mp.mpf(WIDTH) / 2 * mp.mpf("1.0001") if piece else mp.mpf(0)
-            points = [low + (mp.mpf(WIDTH) / 2 * mp.mpf("1.0001") - low) * at for at in _chebyshev(90)]
-            rest = [erf(center + x) - value for x in points]
-            weights = [1 / erf(center + x) for x in points]
+            if self.edges:
+                first, last = map(mp.mpf, self.edges[piece : piece + 2])
+                center, half = (first + last) / 2, (last - first) / 2 * mp.mpf("1.00001")
+                low = -half
+            else:
+                center, half = mp.mpf(WIDTH) * piece, mp.mpf(WIDTH) / 2 * mp.mpf("1.0001")
+                low = -half if piece else mp.mpf(0)
+            value = function(center)
+            points = [low + (half - low) * at for at in _chebyshev(90)]
+            rest = [function(center + x) - value for x in points]
+            weights = [1 / function(center + x) for x in points]
             found: list[float] = []
-            for power in range(1, 1 + (self.rounded if piece else 1)):
-                first = float(_least(points, rest, weights, range(power, self.count + 1))[0])
-                found.append(first)
-                rest = [y - mp.mpf(first) * x**power for x, y in zip(points, rest, strict=True)]
+            for power in range(1, 1 + (self.rounded if piece or self.edges else 1)):
+                coefficient = float(_least(points, rest, weights, range(power, self.count + 1))[0])
+                found.append(coefficient)
+                rest = [y - mp.mpf(coefficient) * x**power for x, y in zip(points, rest, strict=True)]
             others = _least(points, rest, weights, range(len(found) + 1, self.count + 1))
-            columns.append([float(value), float(value - float(value)), *found, *map(float, others)])
+            parts = [float(center)] if self.edges else []
+            parts += [float(value), float(value - float(value))]
+            columns.append([*parts, *found, *map(float, others)])
         return [number for row in zip(*columns, strict=True) for number in row], "fitted"
 
 
@@ -139,6 +129,7 @@ def _least(points: list[object], values: list[object], weights: list[object], po
 
 
 WIDTH = 0.794921875
+SCALED_EDGES = (0, 1, 2, 4, 6, 10, 14, 22, 28)
 
 
 def odd(first: int, count: int) -> Sequence[int]:
@@ -156,18 +147,6 @@ def scaled_complement(a: str) -> str:
     return f"exp({a}^2) * erfc({a})"
 
 
-def far_complement(x: object) -> object:
-    """Return how ``(1 + 2 a) exp(a^2) erfc(a)`` grows from where ``FAR_AT`` is, where ``x`` is ``a / (a + 4) - 1/2``."""
-    from mpmath import erfc, exp
-
-    def value(far: object) -> object:
-        a = 4 * far / (1 - far)
-        return (1 + 2 * a) * exp(a * a) * erfc(a)
-
-    return (value(x + 0.5) - value(x * 0 + FAR_AT)) / (x + 0.5 - FAR_AT)
-
-
-FAR_AT = 0.133026123046875
 LOG_2_HALVES = "[-log(2) / 2 - 1b-12, log(2) / 2 + 1b-12]"
 LOG_2_HALF = "[1b-30, log(2) / 2 + 1b-12]"
 LOGARITHM_OF_PIECE = "[-0.0353, 0.0626]"
@@ -204,11 +183,10 @@ POLYNOMIALS = (
     Best("tanh", "hyperbolic", "tanh(x)", odd(3, 6), DOUBLE, "[1b-20, 0.1802]", "x"),
     Best("atanh", "inverse_hyperbolic", "atanh(x)", odd(3, 7), DOUBLE, "[1b-20, 0.2006]", "x"),
     Best("atanh", "inverse_hyperbolic", "atanh(x)", odd(3, 3), SINGLE, "[1b-20, 0.2006]", "x"),
-    Fitted("erf", "error_function"),
+    Fitted("erf", "error_function", (), 16, 3, 220),
     Best("erf", "error_function", "erf(x)", odd(1, 7), SINGLE, "[1b-20, 1.001]", "x"),
     # Where erf is nearly one, hardly any digits of the logarithm count: it will do beyond these intervals as well.
     Best("erf", "error_function", "-log(erfc(x))", range(1, 8), SINGLE, "[0.99, 2.6]", kind="absolute"),
-    Best("erfc", "error_function", "(erf(x) - x) / x", odd(0, 9), DOUBLE, "[1b-20, 0.5001]", kind="absolute"),
     Best(
         "erfc",
         "error_function",
@@ -217,7 +195,7 @@ POLYNOMIALS = (
         DOUBLE,
         "[-1 + 1b-30, (10.2 - 3) / (10.2 + 3)]",
     ),
-    Interpolated("erfc", "error_function", far_complement, 22, ("-176/448", "233/626")),
+    Fitted("erfc", "error_function", SCALED_EDGES, 19, 2, 260),
 )
 
 

@@ -17,7 +17,8 @@
 //! | [`single`] | what is computed with 64 bits and rounded |
 //!
 //! The methods are those of Muller et al., *Handbook of Floating-Point Arithmetic* (2018), and Muller, *Elementary Functions*
-//! (2016). Each polynomial says how far it is off; `tests/polynomials.py` finds them anew, with Sollya's `fpminimax` but for one.
+//! (2016). Each polynomial says how far it is off; `tests/polynomials.py` finds them anew, with Sollya's `fpminimax` but for those of
+//! `erf` and `erfc` in pieces.
 
 /// A function for numbers of 64 bits and one for those of 32, which have the constants `DOUBLE` and `SINGLE` of its module.
 macro_rules! of_both_types {
