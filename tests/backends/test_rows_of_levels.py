@@ -66,6 +66,18 @@ def test_chain(backend, plane, levels, dtype):
     np.testing.assert_array_equal(out, smooth(smooth(smooth(smooth(inp)))))
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("definition", "times"), [(flattened, 2), (chain, 4)])
+def test_tiles_have_more_than_caches_hold_of_columns_that_share_lines(definition, times, dtype):
+    inp, out = data((78, 44, 301), dtype), np.zeros((78 - 2 * times, 44 - 2 * times, 301), dtype)
+    expected = inp
+    for _ in range(times):
+        expected = smooth(expected)
+    stencil = gtscript.stencil("cpu_kfirst", definition, dtypes={"real": dtype})
+    stencil(inp, out, origin={"inp": (times, times, 0), "out": (0, 0, 0)})
+    np.testing.assert_array_equal(out, expected)
+
+
 def test_neighbouring_arrays_have_any_layout(backend):
     inp, out = data((20, 30, 13), np.float64), np.zeros((13, 22, 12)).transpose(2, 1, 0)[::-1]
     expected = smooth(smooth(smooth(smooth(inp))))

@@ -58,6 +58,8 @@ pub struct Scratch {
     pub line: Option<usize>,
     /// Points of such a row where columns share cache lines, unless tiles were chosen.
     pub short: Option<usize>,
+    /// Bytes of the second-level cache that are left to the fields of such rows.
+    pub left: usize,
     /// Points of the rows of a tile, at most, of a nest without scratch that reads other rows along the block axis than the one
     /// it computes: what it reads of them stays in the second-level cache until the next ones are computed.
     pub plane: Option<usize>,

@@ -46,7 +46,9 @@ impl Words {
     /// Bytes behind the last level of the domain in each column of the fields written along K that are nobody's: what is computed
     /// beyond that level may be stored there.
     pub const PADDING: usize = 16;
-    const FIELDS: usize = 17;
+    /// Rows of a tile that are computed for one vector of levels before those for the next one.
+    pub const ROWS: usize = 17;
+    const FIELDS: usize = 18;
     /// Words of a field: address of the first point of the domain, strides along I, J, K, and these two.
     const FIELD: usize = 6;
     /// Among the words of a field, the bytes from the first point of the domain to the element at the lowest address.

@@ -76,6 +76,8 @@ pub(super) struct Entry {
     pub fetches_rows: String,
     /// Whether the next level of a sweep is fetched into the first-level cache.
     pub fetches_next: String,
+    /// Rows of a tile that are computed for one vector of levels before those for the next one: [`Words::ROWS`].
+    pub rows: String,
 }
 
 /// Address of the first point of the domain, and strides in bytes.
@@ -131,11 +133,15 @@ pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) ->
         fetches: String::new(),
         fetches_rows: String::new(),
         fetches_next: String::from("false"),
+        rows: String::from("1"),
     };
     entry.fetches = b.value(format_args!("icmp ne i64 {}, 0", entry.ahead));
     if let Loops::Columns(_) = loops {
         let flag = word(context, b, Words::NEXT);
         entry.fetches_next = b.value(format_args!("icmp ne i64 {flag}, 0"));
+    }
+    if roles.is_some_and(|roles| roles.are_panels()) {
+        entry.rows = word(context, b, Words::ROWS);
     }
     if context.target.has_fence() {
         let flag = word(context, b, Words::STREAM);

@@ -70,7 +70,7 @@ impl Kernel {
     }
 
     /// Whether it moves more than caches of so many bytes keep of it, for so many points.
-    fn fills(&self, points: usize, caches: usize) -> bool {
+    pub fn fills(&self, points: usize, caches: usize) -> bool {
         points.saturating_mul(self.moved) > caches / 8 * MOST
     }
 

@@ -3,9 +3,11 @@
 //! | module | what lives there |
 //! |---|---|
 //! | `loops` | the loops over a row at a place, and how they take turns |
+//! | `order` | the order of the rows of a tile |
 //! | `together` | which of them do |
 
 mod loops;
+mod order;
 mod together;
 
 use std::collections::HashSet;
@@ -45,24 +47,23 @@ pub(super) fn rows(
         };
         let slides = range(b, roles.slide, &slide_tile);
         let most = nest.stages.iter().map(|stage| lag(nest, stage)).max();
-        let most = most.unwrap_or(0);
-        let first_step = b.sub(&slides.0, most);
-        b.for_loop(&first_step, &slides.1, "1", |b, step| {
-            let place = Place {
-                step: step.to_string(),
-                vectors: vectors.clone(),
-                blocks: blocks.clone(),
-                slides: slides.clone(),
-                most,
-            };
+        let tile = Place {
+            step: String::new(),
+            vectors,
+            tile_begin: blocks.0.clone(),
+            blocks,
+            slides,
+            most: most.unwrap_or(0),
+        };
+        order::for_places(context, entry, b, &tile, |b, place| {
             let shared = shared(nest);
             if is_one(nest) {
-                loops::loops(context, entry, b, nest, &place, &shared);
+                loops::loops(context, entry, b, nest, place, &shared);
                 return;
             }
             for (number, part) in parts(nest).iter().enumerate() {
                 let name = format!("{name}_part_{number}");
-                call_part(&name, context, b, nest, part, &place, &shared);
+                call_part(&name, context, b, nest, part, place, &shared);
             }
         });
     });
@@ -218,7 +219,7 @@ fn parts(nest: &RowNest) -> Vec<RowNest> {
     parts
 }
 
-/// Runs `body` for each of some blocks of a tile; where they are levels that are computed side by side, with those of an interval.
+/// Runs `body` for each of some blocks of a tile, or once for the levels that are computed side by side, with those of an interval.
 fn for_blocks(
     context: &Context<'_>,
     entry: &Entry,
@@ -231,23 +232,18 @@ fn for_blocks(
         b.for_loop(&blocks.0, &blocks.1, "1", |b, block| body(b, block, None));
         return;
     };
-    let (begin, end) = &place.blocks;
-    b.for_loop(begin, end, &width.to_string(), |b, first| {
-        let behind = b.add(first, width);
-        let behind = b.min(&behind, end);
-        let levels = (b.max(first, &entry.levels.0), behind.clone());
-        let levels = clip_levels(entry, b, interval, levels);
-        let count = b.sub(&levels.1, &levels.0);
-        let any = b.value(format_args!("icmp sgt i64 {count}, 0"));
-        let whole = b.value(format_args!("icmp eq i64 {count}, {width}"));
-        let lanes = Lanes { width };
-        let panel = Panel {
-            lanes,
-            levels,
-            whole,
-        };
-        b.when(&any, |b| body(b, first, Some(panel)));
-    });
+    let (first, behind) = &place.blocks;
+    let levels = (b.max(first, &entry.levels.0), behind.clone());
+    let levels = clip_levels(entry, b, interval, levels);
+    let count = b.sub(&levels.1, &levels.0);
+    let any = b.value(format_args!("icmp sgt i64 {count}, 0"));
+    let whole = b.value(format_args!("icmp eq i64 {count}, {width}"));
+    let panel = Panel {
+        lanes: Lanes { width },
+        levels,
+        whole,
+    };
+    b.when(&any, |b| body(b, first, Some(panel)));
 }
 
 /// Whether all conditions hold; `None` where there is none.
@@ -284,20 +280,24 @@ const STAGES_OF_PART: usize = 32;
 const FIELDS_OF_PART: usize = 128;
 
 /// Where in its tile a nest is.
+#[derive(Clone)]
 struct Place {
     /// Along the sliding axis.
     step: String,
     /// The tile.
     vectors: (String, String),
+    /// Where points are vectors of levels, those of one.
     blocks: (String, String),
     slides: (String, String),
+    /// Where the tile begins along the block axis.
+    tile_begin: String,
     /// The largest [`lag`] of the nest.
     most: i32,
 }
 
 impl Place {
     /// What a part of a nest is told, in order.
-    const NAMES: [&str; 7] = [
+    const NAMES: [&str; 8] = [
         "%at.step",
         "%at.vectors.begin",
         "%at.vectors.end",
@@ -305,12 +305,20 @@ impl Place {
         "%at.blocks.end",
         "%at.slides.begin",
         "%at.slides.end",
+        "%at.tile.begin",
     ];
 
-    fn values(&self) -> [&str; 7] {
+    fn values(&self) -> [&str; 8] {
         let [vectors, blocks, slides] = [&self.vectors, &self.blocks, &self.slides];
         [
-            &self.step, &vectors.0, &vectors.1, &blocks.0, &blocks.1, &slides.0, &slides.1,
+            &self.step,
+            &vectors.0,
+            &vectors.1,
+            &blocks.0,
+            &blocks.1,
+            &slides.0,
+            &slides.1,
+            &self.tile_begin,
         ]
     }
 
@@ -318,7 +326,7 @@ impl Place {
     fn tile(&self, roles: Roles) -> [String; 3] {
         let mut tile: [String; 3] = Default::default();
         tile[roles.vector.index()] = self.vectors.0.clone();
-        tile[roles.block.index()] = self.blocks.0.clone();
+        tile[roles.block.index()] = self.tile_begin.clone();
         tile[roles.slide.index()] = self.slides.0.clone();
         tile
     }
@@ -326,12 +334,13 @@ impl Place {
     /// The place as a part of the nest sees it.
     fn inside(&self) -> Place {
         let [step, values @ ..] = Self::NAMES.map(str::to_owned);
-        let [v0, v1, b0, b1, s0, s1] = values;
+        let [v0, v1, b0, b1, s0, s1, tile_begin] = values;
         Place {
             step,
             vectors: (v0, v1),
             blocks: (b0, b1),
             slides: (s0, s1),
+            tile_begin,
             most: self.most,
         }
     }

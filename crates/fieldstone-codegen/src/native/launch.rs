@@ -43,6 +43,8 @@ pub(super) struct Step {
     own_words: Option<OwnWords>,
     /// Per way in which columns share cache lines, in the order of [`Lines::ALL`].
     tiles: [Tiles; Lines::ALL.len()],
+    /// Per such way the rows of a tile that are computed for one vector of levels before those for the next one.
+    rows: [usize; Lines::ALL.len()],
     /// Threads that are worth it.
     threads: usize,
     /// Nanoseconds it takes on one thread, if that is known.
@@ -145,11 +147,17 @@ impl Code<'_> {
     fn on_rows(self, nest: &RowNest, points: Points, computed: [usize; 3], threads: usize) -> Step {
         let computed = extended(computed, nest.extent);
         let costly = extended(points.costly, nest.extent);
-        self.step(Points { costly, ..points }, threads, |kernel, threads| {
+        let mut step = self.step(Points { costly, ..points }, threads, |kernel, threads| {
             let past = kernel.streams(points.moved, shared_cache(threads));
             Lines::ALL
                 .map(|lines| Tiles::of_rows(nest, &kernel.scratch, computed, threads, lines, past))
-        })
+        });
+        let from_memory = (self.kernel).fills(points.moved, shared_cache(step.threads));
+        step.rows = Lines::ALL.map(|lines| {
+            let (tiles, scratch) = (step.tiles[lines as usize], &self.kernel.scratch);
+            tiles.rows_of_vector(nest.roles, scratch, self.kernel.moved, (lines, from_memory))
+        });
+        step
     }
 
     fn step(
@@ -165,6 +173,7 @@ impl Code<'_> {
             function: self.function,
             own_words: self.kernel.words.clone(),
             tiles: tiles(self.kernel, threads),
+            rows: [1; Lines::ALL.len()],
             threads,
             work: match self.cost.is_open() {
                 true => f64::INFINITY,
@@ -272,6 +281,10 @@ impl Step {
             false => self.ahead as u64,
         };
         words[Words::NEXT] = u64::from(self.next || for_others);
+        words[Words::ROWS] = match for_others {
+            true => 1,
+            false => self.rows[lines as usize] as u64,
+        };
         let Some(own) = &self.own_words else {
             // SAFETY: as the caller says.
             return unsafe { self.launch(words, tiles.total()) };

@@ -65,6 +65,7 @@ impl Scratch {
             short: (!is_chosen && EDGES * around(nest) <= short).then_some(short),
             lanes: Some(lanes),
             line: chosen.is_none().then_some(line),
+            left: target.caches.second - budget,
             slide: choices.tile(nest.roles.slide),
             block: Some(levels),
             ..plan(vector, levels)

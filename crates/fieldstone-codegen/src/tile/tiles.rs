@@ -1,7 +1,7 @@
 //! How a domain is cut into tiles.
 
 use fieldstone_stencil::Axis;
-use fieldstone_stencil::schedule::{ColumnNest, RowNest};
+use fieldstone_stencil::schedule::{ColumnNest, Roles, RowNest};
 
 use super::{LINE, Scratch};
 
@@ -13,6 +13,9 @@ const FEWEST_ROWS_PER_CHUNK: usize = 8;
 
 /// Tiles for each thread, so that threads finish together.
 const TILES_PER_THREAD: usize = 4;
+
+/// Rows that are computed for one vector of levels before the next one, at least: the first of them find nothing in the first-level cache.
+const FEWEST_ROWS_OF_VECTOR: usize = 8;
 
 /// Bytes of a column beyond which fewer than two fit a page of memory.
 const LONG: usize = 2048;
@@ -119,6 +122,23 @@ impl Tiles {
         let chunk = slide.div_ceil(chunks.clamp(1, slide.max(1)));
         size[roles.slide.index()] = scratch.slide.unwrap_or(chunk);
         Tiles::new(points, size)
+    }
+
+    /// Rows of such a tile that are computed for one vector of levels before those for the next one, where a point has several, of
+    /// fields of so many bytes. What one row shares with the next is in the first-level cache then, and the rest of a line that two
+    /// vectors share in the second-level one. What comes from memory comes faster in its order.
+    pub(crate) fn rows_of_vector(
+        &self,
+        roles: Roles,
+        scratch: &Scratch,
+        bytes: usize,
+        (lines, from_memory): (Lines, bool),
+    ) -> usize {
+        if lines != Lines::Shared || from_memory {
+            return 1;
+        }
+        let [points, levels] = [roles.vector, roles.block].map(|axis| self.size[axis.index()]);
+        (scratch.left / (points * levels * bytes).max(1)).max(FEWEST_ROWS_OF_VECTOR)
     }
 
     /// Tiles of a nest of columns; along K there is one.
