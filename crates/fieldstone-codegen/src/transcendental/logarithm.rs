@@ -123,16 +123,18 @@ fn power_and_factor<R: Real>(x: R, lowest: u64, constants: &Constants) -> (R, R)
     (exponent - R::of(zero), factor)
 }
 
-/// In 32 bits a number is a power of two times one in such a piece: the reciprocal of a number in it, so few bits of it that products
-/// are exact, and less its logarithm. Next to one that is one itself. Of the logarithm the first part has so few bits that sums with
-/// multiples of the logarithm of two are exact.
+/// The reciprocals of numbers in each of 16 pieces, in so few bits that products are exact; next to one it is one itself.
+const RECIPROCALS: [f64; 16] = [
+    1.0, 0.9375, 0.875, 0.8125, 0.78125, 0.75, 0.71875, 0.6875, 1.3125, 1.25, 1.21875, 1.15625,
+    1.125, 1.09375, 1.0625, 1.0,
+];
+
+/// In 32 bits a number is a power of two times one in such a piece: its reciprocal, and both parts of less the logarithm of that, of
+/// which the first one has so few bits that sums with multiples of the logarithm of two are exact.
 static LOG_SINGLE: Pieces = Pieces {
     name: "log",
     rows: &[
-        &[
-            1.0, 0.9375, 0.875, 0.8125, 0.78125, 0.75, 0.71875, 0.6875, 1.3125, 1.25, 1.21875,
-            1.15625, 1.125, 1.09375, 1.0625, 1.0,
-        ],
+        &RECIPROCALS,
         &[
             0.0,
             0.06453704833984375,
@@ -176,10 +178,7 @@ static LOG_SINGLE: Pieces = Pieces {
 static LOG10_SINGLE: Pieces = Pieces {
     name: "log10",
     rows: &[
-        &[
-            1.0, 0.9375, 0.875, 0.8125, 0.78125, 0.75, 0.71875, 0.6875, 1.3125, 1.25, 1.21875,
-            1.15625, 1.125, 1.09375, 1.0625, 1.0,
-        ],
+        &RECIPROCALS,
         &[
             0.0,
             0.0280303955078125,
