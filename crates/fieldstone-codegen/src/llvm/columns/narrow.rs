@@ -193,7 +193,7 @@ impl ColumnBlock<'_> {
         let side = self.context.scratch.square as i64;
         let mut known: HashMap<_, (String, String)> = HashMap::new();
         for each in moves {
-            let whole = each.way == Way::In && !self.changes(each);
+            let whole = self.takes_whole_squares(each);
             let (lowest, end) = &each.levels;
             let levels = known
                 .entry((lowest, end, whole))
@@ -215,8 +215,7 @@ impl ColumnBlock<'_> {
         let (lowest, end) = &each.levels;
         let behind = b.add(group, side);
         let (first, behind) = (b.max(group, lowest), b.min(&behind, end));
-        // A whole square is faster than what is left of one, even if some levels are there already, unless they have changed.
-        if each.way == Way::Out || self.changes(each) {
+        if !self.takes_whole_squares(each) {
             return (first, behind);
         }
         let any = b.value(format_args!("icmp slt i64 {first}, {behind}"));
@@ -236,6 +235,12 @@ impl ColumnBlock<'_> {
         let bytes = b.mul(&laps, self.context.scratch.level_bytes);
         let bytes = b.sub("0", &bytes);
         b.offset(&each.inside, &bytes)
+    }
+
+    /// Whether a square has all its levels where there are as many: that is faster than what is left of one, even if some levels are
+    /// there already, unless they have changed.
+    fn takes_whole_squares(&self, each: &Move<'_>) -> bool {
+        each.way == Way::In && !self.changes(each)
     }
 
     /// Whether the sweep that loads levels of an array writes to them.
