@@ -7,6 +7,9 @@ use super::function::Function;
 use super::numbering::Numbering;
 use super::types::Lanes;
 
+/// A vector of which nothing is asked.
+pub(super) const POISON: &str = "poison";
+
 /// What functions refer to.
 #[derive(Default)]
 pub(super) struct Needs {
@@ -385,6 +388,22 @@ impl Builder {
     pub fn select(&mut self, condition: &str, index: &str, otherwise: impl Display) -> String {
         self.value(format_args!(
             "select i1 {condition}, i64 {index}, i64 {otherwise}"
+        ))
+    }
+
+    /// Lanes of two vectors of a type: those of the second one are numbered behind those of the first one.
+    pub fn shuffle(
+        &mut self,
+        kind: &str,
+        (first, second): (&str, &str),
+        lanes: impl IntoIterator<Item = usize>,
+    ) -> String {
+        let lanes = lanes.into_iter().map(|lane| format!("i32 {lane}"));
+        let lanes: Vec<String> = lanes.collect();
+        self.value(format_args!(
+            "shufflevector {kind} {first}, {kind} {second}, <{} x i32> <{}>",
+            lanes.len(),
+            lanes.join(", ")
         ))
     }
 

@@ -5,7 +5,7 @@ use fieldstone_stencil::DType;
 
 use crate::transcendental::number::Pieces;
 
-use super::builder::Builder;
+use super::builder::{Builder, POISON};
 use super::types::{self, Lanes};
 
 /// What is looked up, and how.
@@ -28,15 +28,16 @@ impl LookUp {
             let all = self.of_width(lanes);
             let padded = padded(b, &self.indices(), index, (width, lanes));
             let values = all.row(b, pieces, row, &padded);
-            return part(b, &all.reals(), &values, 0..width);
+            return b.shuffle(&all.reals(), (&values, POISON), 0..width);
         }
         if width > lanes {
             let half = self.of_width(width / 2);
             let halves = [0..width / 2, width / 2..width].map(|lanes| {
-                let index = part(b, &self.indices(), index, lanes);
+                let index = b.shuffle(&self.indices(), (index, POISON), lanes);
                 half.row(b, pieces, row, &index)
             });
-            return joined(b, &half.reals(), &halves, width);
+            let [low, high] = &halves;
+            return b.shuffle(&half.reals(), (low, high), 0..width);
         }
         let values = pieces.rows[row];
         match (self.permuted, self.dtype) {
@@ -190,25 +191,5 @@ fn padded(b: &mut Builder, kind: &str, vector: &str, (from, to): (usize, usize))
     let lanes = lanes.collect::<Vec<_>>().join(", ");
     b.value(format_args!(
         "shufflevector {kind} {vector}, {kind} poison, <{to} x i32> <{lanes}>"
-    ))
-}
-
-/// Some lanes of a vector.
-fn part(b: &mut Builder, kind: &str, vector: &str, lanes: std::ops::Range<usize>) -> String {
-    let width = lanes.len();
-    let lanes: Vec<String> = lanes.map(|lane| format!("i32 {lane}")).collect();
-    b.value(format_args!(
-        "shufflevector {kind} {vector}, {kind} poison, <{width} x i32> <{}>",
-        lanes.join(", ")
-    ))
-}
-
-/// Two vectors, one behind the other.
-fn joined(b: &mut Builder, kind: &str, halves: &[String; 2], width: usize) -> String {
-    let lanes: Vec<String> = (0..width).map(|lane| format!("i32 {lane}")).collect();
-    let [first, second] = halves;
-    b.value(format_args!(
-        "shufflevector {kind} {first}, {kind} {second}, <{width} x i32> <{}>",
-        lanes.join(", ")
     ))
 }

@@ -410,12 +410,7 @@ impl Squares {
     /// Picks lanes from two vectors; those of the second follow those of the first.
     fn shuffle(self, b: &mut Builder, x: &str, y: &str, lane: impl Fn(usize) -> usize) -> String {
         let kind = self.lanes().of(self.element());
-        let lanes: Vec<String> = (0..self.side).map(|n| format!("i32 {}", lane(n))).collect();
-        b.value(format_args!(
-            "shufflevector {kind} {x}, {kind} {y}, <{} x i32> <{}>",
-            self.side,
-            lanes.join(", ")
-        ))
+        b.shuffle(&kind, (x, y), (0..self.side).map(lane))
     }
 }
 

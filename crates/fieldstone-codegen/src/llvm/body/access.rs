@@ -86,7 +86,6 @@ impl Body<'_, '_> {
             return blocks.vectors[first].clone();
         }
         let kind = self.lanes.value(dtype);
-        let lanes: Vec<String> = (lane..lane + width).map(|n| format!("i32 {n}")).collect();
         let (low, high) = (&blocks.vectors[first], &blocks.vectors[first - 1]);
         // LLVM has the instruction that shifts two registers as one for integers only.
         let bits = match dtype {
@@ -97,10 +96,8 @@ impl Body<'_, '_> {
             self.b
                 .value(format_args!("bitcast {kind} {vector} to {bits}"))
         });
-        let shifted = self.b.value(format_args!(
-            "shufflevector {bits} {low}, {bits} {high}, <{width} x i32> <{}>",
-            lanes.join(", ")
-        ));
+        let lanes = (lane..lane + width).map(|lane| lane as usize);
+        let shifted = self.b.shuffle(&bits, (&low, &high), lanes);
         self.b
             .value(format_args!("bitcast {bits} {shifted} to {kind}"))
     }

@@ -8,7 +8,7 @@ use fieldstone_stencil::{DType, Offset};
 
 use super::{Computed, Fused, Rounds, Rows, Source, Stream};
 use crate::llvm::body::{Body, Known, Regions, Streaming};
-use crate::llvm::builder::Builder;
+use crate::llvm::builder::{Builder, POISON};
 use crate::llvm::memory::mask_of;
 use crate::llvm::place::{self, Row, Spacing};
 use crate::llvm::preheader::{Preheader, across, preheader, visit};
@@ -165,10 +165,8 @@ impl Fused<'_> {
             body.stored = Some(mask);
             body.read(target, offset)
         });
-        let (kind, order) = (lanes.value(self.dtype(target)), order(0..self.lanes.width));
-        b.value(format_args!(
-            "shufflevector {kind} {low}, {kind} {high}, {order}"
-        ))
+        let kind = lanes.value(self.dtype(target));
+        b.shuffle(&kind, (&low, &high), 0..self.lanes.width)
     }
 
     /// Stores a vector to both rows. Where padding lies behind them, the lines go past the caches as a whole.
@@ -234,17 +232,8 @@ impl Fused<'_> {
         value: &str,
         lanes: impl Iterator<Item = usize>,
     ) -> String {
-        let (kind, order) = (self.lanes.value(dtype), order(lanes));
-        b.value(format_args!(
-            "shufflevector {kind} {value}, {kind} poison, {order}"
-        ))
+        b.shuffle(&self.lanes.value(dtype), (value, POISON), lanes)
     }
-}
-
-/// Lanes as a shuffle names them.
-fn order(lanes: impl Iterator<Item = usize>) -> String {
-    let lanes: Vec<String> = lanes.map(|lane| format!("i32 {lane}")).collect();
-    format!("<{} x i32> <{}>", lanes.len(), lanes.join(", "))
 }
 
 /// Whether a stage computes every point alike, whichever it is.
