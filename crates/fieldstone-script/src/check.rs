@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use fieldstone_stencil::analysis::levels::check_overlap;
 use fieldstone_stencil::ir::{Computation, LevelIndex, Order, Stencil, Target};
 use fieldstone_stencil::visit::accesses;
 use fieldstone_stencil::{Axis, Bound, Diagnostic, Level, Span};
@@ -16,6 +17,10 @@ pub fn check(stencil: &Stencil, diagnostics: &mut Vec<Diagnostic>) {
         if computation.order == Order::Parallel {
             parallel_k(stencil, computation, diagnostics);
         }
+    }
+    // A text without other errors is looked through for these together with its accesses.
+    if !diagnostics.is_empty() {
+        diagnostics.extend(check_overlap(stencil));
     }
 }
 
