@@ -11,6 +11,10 @@ use fieldstone_stencil::{Axis, schedule};
 use support::{HORIZONTAL_DIFFUSION, THOMAS, program};
 
 fn emitted(text: &str, fields: &[&str], layout: Vec<Option<Axis>>, features: &str) -> String {
+    module(text, fields, layout, features).text
+}
+
+fn module(text: &str, fields: &[&str], layout: Vec<Option<Axis>>, features: &str) -> llvm::Module {
     let program = program(text, fields).for_schedule().0;
     let layout = Layout(layout);
     let schedule = schedule::build(&program, layout.contiguous());
@@ -21,7 +25,7 @@ fn emitted(text: &str, fields: &[&str], layout: Vec<Option<Axis>>, features: &st
         caches: CoreCaches::default(),
     };
     let choices = Choices::default();
-    llvm::emit(&program, &schedule, &layout, &target, &choices).text
+    llvm::emit(&program, &schedule, &layout, &target, &choices)
 }
 
 #[test]
@@ -171,6 +175,22 @@ fn results_that_go_past_the_caches_are_not_fetched() {
     let fetched = (2 * 3 + 1) + (2 * 4 + 1) + 2;
     assert_eq!(text.matches("call void @llvm.prefetch").count(), fetched);
     assert!(text.contains("!nontemporal"));
+}
+
+#[test]
+fn short_rows_that_take_long_are_fetched_in_order_too() {
+    let in_order = |value: &str, axis: Axis| {
+        let text = format!(
+            "def on(a, b):\n    with computation(PARALLEL), interval(...):\n        b = {value}\n"
+        );
+        let layout = vec![Some(axis); 2];
+        module(&text, &["IJK float64"; 2], layout, AVX512).kernels[0]
+            .fetch
+            .in_order
+    };
+    assert!(in_order("exp(a) + log(a) + sin(a)", Axis::K));
+    assert!(!in_order("exp(a) + log(a) + sin(a)", Axis::I));
+    assert!(!in_order("a + 1.0", Axis::K));
 }
 
 #[test]

@@ -10,6 +10,7 @@ use fieldstone_stencil::visit::Accesses;
 use super::builder::Builder;
 use super::entry::Array;
 use super::kernel::{Loops, volumes};
+use crate::cost;
 use crate::tile::{LINE, Scratch};
 
 /// How far ahead a kernel fetches, and when.
@@ -54,6 +55,10 @@ const MUCH_MORE_THAN_OWN: usize = 3;
 
 /// Arrays that a processor sees are read in order, without being told.
 const FORESEEN: usize = 16;
+
+/// Cycles of a vector whose instructions fill the window in which a processor looks ahead: it then asks for a short row when it gets
+/// there, and waits for the part behind each end.
+const WINDOW: f64 = 100.0;
 
 /// Bytes ahead of short rows, and where a sweep visits some points of each level: the processor does not see that these follow each
 /// other either, and forgets what it is asked for while more lines than this are under way.
@@ -131,7 +136,12 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch) -> Fetch {
         return Fetch {
             ahead: if is_short { SHORT_AHEAD } else { AHEAD },
             eighths: MOST,
-            in_order: Loops::Rows(nest).volumes(stencil).len() > FORESEEN,
+            in_order: Loops::Rows(nest).volumes(stencil).len() > FORESEEN
+                || is_short
+                    && nest
+                        .stages
+                        .iter()
+                        .any(|stage| cost::cycles(stage).0 > WINDOW),
             level,
         };
     }
