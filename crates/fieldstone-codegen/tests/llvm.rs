@@ -59,6 +59,47 @@ fn scratch_memory_follows_the_caches_of_a_core() {
     }
 }
 
+#[test]
+fn narrow_blocks_of_columns_keep_little_that_the_first_level_cache_has_no_room_for() {
+    // Four columns of temporaries, of which the way back reads every level.
+    let solve = "\
+def solve(a, b, x):
+    with computation(FORWARD):
+        with interval(0, 1):
+            c = a
+            d = b
+            e = a + b
+            f = a - b
+        with interval(1, None):
+            c = a + c[0, 0, -1]
+            d = b + d[0, 0, -1]
+            e = a + e[0, 0, -1] * b
+            f = b + f[0, 0, -1] * a
+    with computation(BACKWARD):
+        with interval(-1, None):
+            x = c + d
+        with interval(0, -1):
+            x = x[0, 0, 1] * c + d + e * f
+";
+    let program = program(solve, &["IJK float64"; 3]).for_schedule().0;
+    let layout = Layout(vec![Some(Axis::K); 3]);
+    let schedule = schedule::build(&program, layout.contiguous());
+    let vectors = [16, 32, 48, 64].map(|first| {
+        let target = Target {
+            triple: String::from("x86_64-unknown-linux-gnu"),
+            cpu: String::from("x86-64"),
+            features: AVX512.to_owned(),
+            caches: CoreCaches {
+                first: first << 10,
+                ..CoreCaches::default()
+            },
+        };
+        let module = llvm::emit(&program, &schedule, &layout, &target, &Choices::default());
+        module.kernels[0].scratch.vector.unwrap_or_default() / 8
+    });
+    assert_eq!(vectors, [1, 2, 2, 4]);
+}
+
 const AVX512: &str = "+avx,+avx2,+avx512f";
 
 #[test]

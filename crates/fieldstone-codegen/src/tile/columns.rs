@@ -38,6 +38,10 @@ const MOST_NARROW: usize = 4;
 /// begins with the levels that the one before it came to last, so that little has to come back, and more vectors wait less.
 const NARROW_LEVELS: usize = 64;
 
+/// Bytes of it that do not fit the first-level cache, at most, where there are more than two vectors: these wait little less than two,
+/// and what has to come back takes its time however large that cache is.
+const MOST_BEYOND: usize = 32 << 10;
+
 /// The part of the registers that a square may fill while a sweep computes.
 const SHARE: usize = 4;
 
@@ -179,7 +183,13 @@ fn narrow_vectors(
         .iter()
         .map(|array| array.dtype.size() * array.window(nest, square).unwrap_or(NARROW_LEVELS));
     let column = kept.sum::<usize>() + moved.sum::<usize>() + 2 * LINE * lines(transposed);
-    let fits = |vectors: &usize| vectors * square * column <= 2 * cache;
+    let fits = |vectors: &usize| {
+        let beyond = match vectors {
+            ..=2 => cache,
+            _ => cache.min(MOST_BEYOND),
+        };
+        vectors * square * column <= cache + beyond
+    };
     NARROW.iter().copied().find(fits).unwrap_or(1)
 }
 
