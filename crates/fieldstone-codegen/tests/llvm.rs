@@ -10,10 +10,6 @@ use fieldstone_device::CoreCaches;
 use fieldstone_stencil::{Axis, schedule};
 use support::{HORIZONTAL_DIFFUSION, THOMAS, program};
 
-fn emitted(text: &str, fields: &[&str], layout: Vec<Option<Axis>>, features: &str) -> String {
-    module(text, fields, layout, features).text
-}
-
 fn module(text: &str, fields: &[&str], layout: Vec<Option<Axis>>, features: &str) -> llvm::Module {
     let program = program(text, fields).for_schedule().0;
     let layout = Layout(layout);
@@ -26,6 +22,10 @@ fn module(text: &str, fields: &[&str], layout: Vec<Option<Axis>>, features: &str
     };
     let choices = Choices::default();
     llvm::emit(&program, &schedule, &layout, &target, &choices)
+}
+
+fn emitted(text: &str, fields: &[&str], layout: Vec<Option<Axis>>, features: &str) -> String {
+    module(text, fields, layout, features).text
 }
 
 #[test]
@@ -232,6 +232,19 @@ fn short_rows_that_take_long_are_fetched_in_order_too() {
     assert!(in_order("exp(a) + log(a) + sin(a)", Axis::K));
     assert!(!in_order("exp(a) + log(a) + sin(a)", Axis::I));
     assert!(!in_order("a + 1.0", Axis::K));
+}
+
+#[test]
+fn rows_of_other_levels_are_fetched_if_the_last_cache_does_not_hold_them() {
+    let text = "\
+def difference(a, b):
+    with computation(PARALLEL), interval(1, None):
+        b = a - a[0, 0, -1]
+";
+    let module = module(text, &["IJK float64"; 2], vec![Some(Axis::I); 2], AVX512);
+    let ahead = |moved| module.kernels[0].fetch.with(60, moved, 32 << 20);
+    assert_eq!(ahead(16 << 20), 0);
+    assert!(ahead(24 << 20) > 0);
 }
 
 #[test]

@@ -147,7 +147,7 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch) -> Fetch {
     }
     let (ahead, eighths) = match scratch.plane {
         _ if is_short => (SHORT_AHEAD, MUCH_MORE_THAN_OWN),
-        Some(_) => (AHEAD_IN_PLANES, MORE_THAN_OWN),
+        Some(_) => (AHEAD_IN_PLANES, MOST),
         None => (AHEAD, MOST),
     };
     Fetch {
