@@ -1,23 +1,8 @@
-//! `asin`, `acos`, `atan`: polynomials near zero, to which other numbers are mapped.
+//! `asin`, `acos`: polynomials near zero, to which other numbers are mapped. `atan`: the angle of a number that is looked up, and a
+//! polynomial of the tangent of the rest.
 
-use super::number::Real;
-use super::polynomial::{Pair, exact_polynomial, polynomial};
-
-/// `(atan(x) / x - 1) / x^2` as polynomial of `x^2`, in 64 bits; off by 2^-63 for `|x|` up to the tangent of an eighth of pi.
-const ATAN: [f64; 12] = [
-    -0.33333333333333326,
-    0.19999999999997262,
-    -0.14285714285348436,
-    0.11111111086166782,
-    -0.09090908083333817,
-    0.07692281563698637,
-    -0.0666621124864744,
-    0.058768865098129335,
-    -0.052176202024110024,
-    0.045006529541742085,
-    -0.033412757520291214,
-    0.015137466983303687,
-];
+use super::number::{Bits, Pieces, Real};
+use super::polynomial::{Pair, polynomial};
 
 /// What `asin` and `acos` take from the type.
 struct Constants {
@@ -59,82 +44,161 @@ const SINGLE: Constants = Constants {
     half_pi: (1.5707963705062866, -4.371138828673793e-08),
 };
 
-/// `(atan(x) / x - 1) / x^2` as polynomial of `x^2` for `|x| <= 1`, in 32 bits; off by 2^-28.5 of the tangent.
-const ATAN_SINGLE: [f64; 9] = [
-    -0.33333298563957214,
-    0.1999853551387787,
-    -0.14264126121997833,
-    0.10951654613018036,
-    -0.08402056246995926,
-    0.05793580040335655,
-    -0.03115776553750038,
-    0.010904536582529545,
-    -0.0017915019998326898,
-];
+/// What `atan` takes from the type.
+struct Arctangents {
+    /// A number in each piece and one, of which the last stands for infinity; both parts of the angle with that tangent.
+    pieces: Pieces,
+    /// So many bits say the piece.
+    down: u32,
+    /// `(atan(x) / x - 1) / x^2` as polynomial of `x^2`.
+    atan: &'static [f64],
+}
 
-/// The tangents of an eighth of pi and of three eighths.
-const TANGENTS: (f64, f64) = (0.41421356237309503, 2.414213562373095);
+/// One for each piece but that of infinity.
+const fn finite<const N: usize>() -> [f64; N] {
+    let mut all = [1.0; N];
+    all[N - 1] = 0.0;
+    all
+}
+
+/// For 64 bits; the polynomial is off by 2^-56.7 of the angle for `x` up to 0.258. The tangent of the rest and its divisor are rounded:
+/// the numbers of pieces stand where that costs little beside the last digit of the angle.
+static ARCTANGENTS_8: Arctangents = Arctangents {
+    pieces: Pieces {
+        name: "atan",
+        rows: &[
+            &[0.0, 0.375, 0.65625, 1.25, 2.0, 3.0, 4.5, 1.0],
+            &finite::<8>(),
+            &[
+                0.0,
+                0.35877067027057225,
+                0.5807563535676704,
+                0.8960553845713439,
+                1.1071487177940904,
+                1.2490457723982544,
+                1.3521273809209546,
+                std::f64::consts::FRAC_PI_2,
+            ],
+            &[
+                0.0,
+                -2.4623815582638635e-17,
+                -1.441464378193067e-17,
+                2.923876285774305e-17,
+                9.40447137356638e-17,
+                -2.196203799612311e-18,
+                2.147674250751151e-17,
+                6.123233995736766e-17,
+            ],
+        ],
+    },
+    down: 51,
+    atan: &[
+        -0.3333333333333203,
+        0.1999999999936403,
+        -0.14285714179311287,
+        0.11111102486300979,
+        -0.09090521185450062,
+        0.07682087911366325,
+        -0.0650882790907088,
+        0.04536969819015044,
+    ],
+};
+
+/// For 32 bits; the polynomial is off by 2^-31.9 of the angle for `x` up to 0.15.
+static ARCTANGENTS_16: Arctangents = Arctangents {
+    pieces: Pieces {
+        name: "atan",
+        rows: &[
+            &[
+                0.0, 0.19140625, 0.3125, 0.453125, 0.640625, 0.890625, 1.15625, 1.40625, 1.78125,
+                2.3125, 2.8125, 3.34375, 4.125, 5.125, 6.125, 1.0,
+            ],
+            &finite::<16>(),
+            &[
+                0.0,
+                0.18911884725093842,
+                0.30288487672805786,
+                0.4254496395587921,
+                0.5697564482688904,
+                0.7276113033294678,
+                0.8577355146408081,
+                0.952652096748352,
+                1.0592402219772339,
+                1.1626472473144531,
+                1.2291808128356934,
+                1.2801971435546875,
+                1.3329603672027588,
+                1.3780956268310547,
+                1.408958911895752,
+                1.5707963705062866,
+            ],
+            &[
+                0.0,
+                1.6751455778063473e-09,
+                -8.353086222712136e-09,
+                -2.1887498480310796e-09,
+                5.214088272254003e-09,
+                2.929704301379843e-08,
+                -2.0704764125412112e-08,
+                4.111357476688227e-09,
+                -2.235264240368906e-08,
+                -2.4274646293065416e-08,
+                2.3311395480618557e-08,
+                2.1485174528379503e-08,
+                3.21346860232552e-08,
+                -5.869854291518095e-08,
+                -1.6339278374744026e-08,
+                -4.371138828673793e-08,
+            ],
+        ],
+    },
+    down: 21,
+    atan: &[
+        -0.3333331048488617,
+        0.19993877410888672,
+        -0.13815312087535858,
+    ],
+};
+
+/// The bits of so many times a number plus two say the piece: in 64 bits it begins at 0, 0.258, 0.515, 1.03, 1.55, 2.58, 3.61 or
+/// 5.67, in 32 bits those are cut in halves.
+const ATAN_SCALE: f64 = 3.88;
+
+/// Numbers from here on are in the last piece.
+const ATAN_LAST: f64 = 7.0;
+
+/// Whatever is beyond has the same result.
+const ATAN_FURTHEST: f64 = 1e18;
 
 /// `atan(x)` in 64 bits.
 #[inline(always)]
 pub fn atan_double<R: Real>(x: R) -> R {
-    let (zero, one) = (R::of(0.0), R::of(1.0));
-    let magnitude = x.abs();
-    // The angle less nothing, a quarter of pi, or half of it, has this tangent.
-    let is_small = magnitude.at_most(R::of(TANGENTS.0));
-    let is_large = R::of(TANGENTS.1).below(magnitude);
-    let number = |high| Pair { high, low: zero };
-    let above = Pair::select(is_large, number(-one), Pair::sum_of_any(magnitude, -one));
-    let above = Pair::select(is_small, number(magnitude), above);
-    let below = Pair::select(
-        is_large,
-        number(magnitude),
-        Pair::sum_of_any(magnitude, one),
-    );
-    let below = Pair::select(is_small, number(one), below);
-    let tangent = above.over(below);
-    let square = tangent.high * tangent.high;
-    let beyond = tangent.high * square * polynomial(square, &ATAN);
-    let choose = |half: f64| {
-        let other = R::select(is_small, zero, R::of(half * 0.5));
-        R::select(is_large, R::of(half), other)
-    };
-    let angle = Pair::sum(choose(DOUBLE.half_pi.0), tangent.high);
-    let low = angle.low + (choose(DOUBLE.half_pi.1) + (tangent.low + beyond));
-    let value = angle.high + low;
-    // One divided by infinity leaves nothing to correct.
-    let value = R::select(
-        magnitude.equals(R::of(f64::INFINITY)),
-        R::of(DOUBLE.half_pi.0),
-        value,
-    );
-    value.copysign(x)
+    atan(x, &ARCTANGENTS_8)
 }
 
 /// `atan(x)` in 32 bits.
 #[inline(always)]
 pub fn atan_single<R: Real>(x: R) -> R {
-    let one = R::of(1.0);
-    let magnitude = x.abs();
-    // Whatever is beyond has the same result; one divided by infinity leaves nothing to correct.
-    let furthest = R::of(1e18);
-    let magnitude = R::select(furthest.below(magnitude), furthest, magnitude);
-    let is_large = one.below(magnitude);
-    let reciprocal = -one / magnitude;
-    let low = reciprocal.mul_add(magnitude, one) * reciprocal;
-    let tangent = R::select(is_large, reciprocal, magnitude);
-    let square = Pair::product(tangent, tangent);
-    let factor = exact_polynomial(square.high, &ATAN_SINGLE);
-    let beyond = square.high.mul_add(factor, square.low * factor);
-    let near = tangent.mul_add(beyond, tangent);
-    // By so much the angle grows with its tangent.
-    let low = low * square.high.mul_add(R::of(-0.5), one);
-    let half_pi = SINGLE.half_pi;
-    let sum = Pair::sum(R::of(half_pi.0), tangent);
-    let low = sum.low + (R::of(half_pi.1) + low);
-    let far = sum.high + tangent.mul_add(beyond, low);
-    let value = R::select(is_large, far, near);
-    value.copysign(x)
+    atan(x, &ARCTANGENTS_16)
+}
+
+#[inline(always)]
+fn atan<R: Real>(x: R, constants: &'static Arctangents) -> R {
+    let at_most = |limit: f64| {
+        let limit = R::of(limit);
+        R::select(limit.below(x.abs()), limit, x.abs())
+    };
+    let magnitude = at_most(ATAN_FURTHEST);
+    let scaled = at_most(ATAN_LAST).mul_add(R::of(ATAN_SCALE), R::of(2.0));
+    let piece = scaled.bits().down(constants.down);
+    let number = |row| R::of_piece(&constants.pieces, row, piece);
+    let (middle, one) = (number(0), number(1));
+    // The difference is exact.
+    let tangent = magnitude.mul_add(one, -middle) / magnitude.mul_add(middle, one);
+    let square = tangent * tangent;
+    let cube = tangent * square;
+    let low = cube.mul_add(polynomial(square, constants.atan), number(3));
+    (number(2) + (tangent + low)).copysign(x)
 }
 
 /// The sine of an angle and the angle, for distances from zero up to one half; for others those of half of what is missing
