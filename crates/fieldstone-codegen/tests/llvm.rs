@@ -14,14 +14,17 @@ fn module(text: &str, fields: &[&str], layout: Vec<Option<Axis>>, features: &str
     let program = program(text, fields).for_schedule().0;
     let layout = Layout(layout);
     let schedule = schedule::build(&program, layout.contiguous());
-    let target = Target {
+    let target = target(features, CoreCaches::default());
+    llvm::emit(&program, &schedule, &layout, &target, &Choices::default())
+}
+
+fn target(features: &str, caches: CoreCaches) -> Target {
+    Target {
         triple: String::from("x86_64-unknown-linux-gnu"),
         cpu: String::from("x86-64"),
         features: features.to_owned(),
-        caches: CoreCaches::default(),
-    };
-    let choices = Choices::default();
-    llvm::emit(&program, &schedule, &layout, &target, &choices)
+        caches,
+    }
 }
 
 fn emitted(text: &str, fields: &[&str], layout: Vec<Option<Axis>>, features: &str) -> String {
@@ -41,14 +44,8 @@ fn scratch_memory_follows_the_caches_of_a_core() {
                 second: second << 10,
                 ..CoreCaches::default()
             };
-            let target = Target {
-                triple: String::from("x86_64-unknown-linux-gnu"),
-                cpu: String::from("x86-64"),
-                features: AVX512.to_owned(),
-                caches,
-            };
-            let choices = Choices::default();
-            let module = llvm::emit(&program, &schedule, &layout, &target, &choices);
+            let target = target(AVX512, caches);
+            let module = llvm::emit(&program, &schedule, &layout, &target, &Choices::default());
             module.kernels[0].scratch.bytes
         });
         assert!(
@@ -85,15 +82,11 @@ def solve(a, b, x):
     let layout = Layout(vec![Some(Axis::K); 3]);
     let schedule = schedule::build(&program, layout.contiguous());
     let vectors = [16, 32, 48, 64].map(|first| {
-        let target = Target {
-            triple: String::from("x86_64-unknown-linux-gnu"),
-            cpu: String::from("x86-64"),
-            features: AVX512.to_owned(),
-            caches: CoreCaches {
-                first: first << 10,
-                ..CoreCaches::default()
-            },
+        let caches = CoreCaches {
+            first: first << 10,
+            ..CoreCaches::default()
         };
+        let target = target(AVX512, caches);
         let module = llvm::emit(&program, &schedule, &layout, &target, &Choices::default());
         module.kernels[0].scratch.vector.unwrap_or_default() / 8
     });
