@@ -124,7 +124,7 @@ def test_whole_lines_are_stored_where_there_is_padding():
 
 def parts(levels: int, dtype: type) -> list[Any]:
     """Return arguments behind whose last level lies what may be somebody's, each with its columns."""
-    larger, columns = made(64, dtype)
+    larger, columns = made(levels + 4, dtype)
     every, of_every = made(levels, dtype)
     reversed_, of_reversed = made(levels, dtype)
     bare, of_bare = made(levels, dtype)
@@ -140,9 +140,9 @@ def parts(levels: int, dtype: type) -> list[Any]:
 
 
 @pytest.mark.parametrize("definition", [doubled, both, smoothed])
-@pytest.mark.parametrize(("out", "everything"), parts(60, np.float64))
+@pytest.mark.parametrize(("out", "everything"), parts(52, np.float64))
 def test_what_is_not_known_as_padding_stays(definition, out, everything):
-    levels, stencil = 60, compiled(definition, np.float64)
+    levels, stencil = 52, compiled(definition, np.float64)
     inp = values(levels, np.float64)
     where = {"origin": (HALO, HALO, 0), "domain": (*PLANE, levels)}
     names = outputs(definition)
@@ -176,8 +176,9 @@ def test_levels_above_the_domain_stay(definition, levels):
 
 
 def test_frozen_calls_tell_storages_from_their_parts():
-    levels = 60
-    inp, (larger, columns), (own, _) = values(levels, np.float64), made(64, np.float64), made(levels, np.float64)
+    levels = 52
+    inp = values(levels, np.float64)
+    (larger, columns), (own, _) = made(levels + 4, np.float64), made(levels, np.float64)
     assert own.strides == larger.strides
     frozen = compiled(doubled, np.float64).freeze(origin=(HALO, HALO, 0), domain=(*PLANE, levels))
     for _ in range(3):
