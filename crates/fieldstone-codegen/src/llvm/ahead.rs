@@ -56,8 +56,7 @@ const MUCH_MORE_THAN_OWN: usize = 3;
 /// Arrays that a processor sees are read in order, without being told.
 const FORESEEN: usize = 16;
 
-/// Cycles of a vector whose instructions fill the window in which a processor looks ahead: it then asks for a short row when it gets
-/// there, and waits for the part behind each end.
+/// Cycles of a vector whose instructions fill the window in which a processor looks ahead.
 const WINDOW: f64 = 100.0;
 
 /// Bytes ahead of short rows, and where a sweep visits some points of each level: the processor does not see that these follow each
@@ -137,11 +136,7 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch) -> Fetch {
             ahead: if is_short { SHORT_AHEAD } else { AHEAD },
             eighths: MOST,
             in_order: Loops::Rows(nest).volumes(stencil).len() > FORESEEN
-                || is_short
-                    && nest
-                        .stages
-                        .iter()
-                        .any(|stage| cost::cycles(stage).0 > WINDOW),
+                || is_short && fills_window(nest),
             level,
         };
     }
@@ -169,6 +164,12 @@ fn level(nest: &RowNest, stencil: &Stencil) -> Option<usize> {
         .into_iter()
         .map(|target| stencil.target_dtype(target).size());
     Some(sizes.sum()).filter(|bytes| *bytes > 0)
+}
+
+/// Whether a vector takes so long that the processor asks for a short row only when it gets there, and waits for what lies behind a gap.
+fn fills_window(nest: &RowNest) -> bool {
+    let mut stages = nest.stages.iter();
+    stages.any(|stage| cost::cycles(stage).0 > WINDOW)
 }
 
 /// Whether a nest reads nothing but the row that it computes, so that it gets to each row once.

@@ -38,8 +38,8 @@ const MOST_NARROW: usize = 4;
 /// begins with the levels that the one before it came to last, so that little has to come back, and more vectors wait less.
 const NARROW_LEVELS: usize = 64;
 
-/// Bytes of it that do not fit the first-level cache, at most, where there are more than two vectors: these wait little less than two,
-/// and what has to come back takes its time however large that cache is.
+/// Bytes by which a block of more than two vectors may exceed the first-level cache: it waits little less than one of two, and what has
+/// to come back takes its time however large that cache is.
 const MOST_BEYOND: usize = 32 << 10;
 
 /// The part of the registers that a square may fill while a sweep computes.

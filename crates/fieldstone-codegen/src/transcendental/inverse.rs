@@ -46,16 +46,16 @@ const SINGLE: Constants = Constants {
 
 /// What `atan` takes from the type.
 struct Arctangents {
-    /// A number in each piece and one, of which the last stands for infinity; both parts of the angle with that tangent.
+    /// A tangent in each piece as quotient of two numbers, the last one infinite: 1 and 0. Both parts of the angle with that tangent.
     pieces: Pieces,
-    /// So many bits say the piece.
+    /// Bits of the scaled number below those that say the piece.
     down: u32,
     /// `(atan(x) / x - 1) / x^2` as polynomial of `x^2`.
     atan: &'static [f64],
 }
 
-/// One for each piece but that of infinity.
-const fn finite<const N: usize>() -> [f64; N] {
+/// What tangents of pieces are divided by.
+const fn divisors<const N: usize>() -> [f64; N] {
     let mut all = [1.0; N];
     all[N - 1] = 0.0;
     all
@@ -68,7 +68,7 @@ static ARCTANGENTS_8: Arctangents = Arctangents {
         name: "atan",
         rows: &[
             &[0.0, 0.375, 0.65625, 1.25, 2.0, 3.0, 4.5, 1.0],
-            &finite::<8>(),
+            &divisors::<8>(),
             &[
                 0.0,
                 0.35877067027057225,
@@ -113,7 +113,7 @@ static ARCTANGENTS_16: Arctangents = Arctangents {
                 0.0, 0.19140625, 0.3125, 0.453125, 0.640625, 0.890625, 1.15625, 1.40625, 1.78125,
                 2.3125, 2.8125, 3.34375, 4.125, 5.125, 6.125, 1.0,
             ],
-            &finite::<16>(),
+            &divisors::<16>(),
             &[
                 0.0,
                 0.18911884725093842,
@@ -192,9 +192,9 @@ fn atan<R: Real>(x: R, constants: &'static Arctangents) -> R {
     let scaled = at_most(ATAN_LAST).mul_add(R::of(ATAN_SCALE), R::of(2.0));
     let piece = scaled.bits().down(constants.down);
     let number = |row| R::of_piece(&constants.pieces, row, piece);
-    let (middle, one) = (number(0), number(1));
-    // The difference is exact.
-    let tangent = magnitude.mul_add(one, -middle) / magnitude.mul_add(middle, one);
+    let (middle, divisor) = (number(0), number(1));
+    // Of the angle less that of the piece; the difference is exact.
+    let tangent = magnitude.mul_add(divisor, -middle) / magnitude.mul_add(middle, divisor);
     let square = tangent * tangent;
     let cube = tangent * square;
     let low = cube.mul_add(polynomial(square, constants.atan), number(3));
