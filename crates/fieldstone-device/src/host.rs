@@ -221,7 +221,9 @@ fn clear(pointer: NonNull<u8>, bytes: usize) {
 
 /// Where within a page the next large block begins.
 fn next_colour(alignment: usize) -> usize {
-    const STEP: usize = 5 * 128;
+    // An odd number of cache lines: equal indices of three arrays and of their neighbouring planes are then at lines that are
+    // different modulo eight, as far as columns of eight lines may be from each other.
+    const STEP: usize = 19 * 64;
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let colour = COUNT.fetch_add(1, Ordering::Relaxed).wrapping_mul(STEP) % ALIAS;
     if alignment > ALIAS {

@@ -16,7 +16,7 @@ pub struct Spec {
     /// The address of the aligned index is a multiple of this many bytes, in every line along the axis with the smallest
     /// stride. Any positive number; elements also lie at multiples of their own size, so that the
     /// least common multiple of both counts. Lines are padded where it asks for that; with 1 there is no padding.
-    /// Where there is, lines and planes are also kept from lying multiples of 2048 bytes apart.
+    /// Where there is, lines are also kept from lying multiples of 2048 bytes apart, and planes of them multiples of 512.
     pub alignment: usize,
     /// The index that is aligned, one entry for each axis.
     pub aligned_index: PerAxis<usize>,
@@ -80,17 +80,18 @@ impl Spec {
         let padded = self.alignment > 1 && alignment > self.itemsize;
         let alignment = if self.alignment == 1 { 1 } else { alignment };
         let mut strides = PerAxis::from_elem(0, self.shape.len());
-        let (mut bytes, mut padding, mut alias) = (self.itemsize, 0, ALIAS);
+        let (mut bytes, mut padding) = (self.itemsize, 0);
         for (place, &axis) in self.layout.order().iter().rev().enumerate() {
             let line = bytes;
             if place == 1 && padded {
                 bytes = bytes
                     .checked_next_multiple_of(alignment)
                     .ok_or_else(too_large)?;
-                if bytes > line {
-                    alias = ALIAS_OF_PADDED;
-                }
             }
+            let alias = match place {
+                1 => ALIAS_OF_LINES,
+                _ => ALIAS_OF_PLANES,
+            };
             if place >= 1 && padded && alignment < alias && bytes.is_multiple_of(alias) {
                 bytes = bytes.checked_add(alignment).ok_or_else(too_large)?;
             }
@@ -145,13 +146,13 @@ impl Spec {
 /// Alignments beyond this only waste memory: it is the size of the largest pages.
 const MOST_ALIGNMENT: usize = 1 << 30;
 
-/// Lines or planes a multiple of this apart compete for the same places in a first-level cache. Where there may be padding, a little
+/// Lines a multiple of this apart compete for the same places in a first-level cache. Where there may be padding, a little
 /// avoids that: columns are then walked, and layouts changed, up to twice as fast.
-const ALIAS: usize = 2048;
+const ALIAS_OF_LINES: usize = 2048;
 
-/// The same where lines are padded anyway: they compete for an eighth of the places. Lines that fill their bytes and follow each other
-/// without a gap are copied faster than others, by as much as stencils lose that read neighbouring columns.
-const ALIAS_OF_PADDED: usize = 512;
+/// The same for planes of lines. Columns of eight cache lines follow each other without a gap, though the same line of each is then
+/// in an eighth of a cache's places; those of neighbouring planes, which stencils read together, are in another eighth.
+const ALIAS_OF_PLANES: usize = 512;
 
 /// Fields begin on a cache line even if they need not.
 const LEAST_ALIGNMENT: usize = 64;
@@ -345,10 +346,11 @@ mod tests {
                 64,
                 vec![3 * 2112, 2112, 8],
             ),
-            (vec![2, 3, 60], 8, vec![0, 1, 2], 64, vec![1728, 576, 8]),
-            (vec![2, 3, 64], 8, vec![0, 1, 2], 64, vec![1536, 512, 8]),
+            (vec![2, 3, 60], 8, vec![0, 1, 2], 64, vec![1600, 512, 8]),
+            (vec![2, 3, 64], 8, vec![0, 1, 2], 64, vec![1600, 512, 8]),
             (vec![2, 8, 60], 4, vec![0, 1, 2], 64, vec![2112, 256, 4]),
             (vec![2, 3, 60], 4, vec![0, 1, 2], 64, vec![768, 256, 4]),
+            (vec![2, 4, 60], 4, vec![0, 1, 2], 64, vec![1088, 256, 4]),
             (vec![2, 32, 8], 8, vec![0, 1, 2], 64, vec![2112, 64, 8]),
             (vec![2, 3, 256], 8, vec![0, 1, 2], 8, vec![6144, 2048, 8]),
             (vec![3, 1], 8, vec![0, 1], 64, vec![64, 8]),
