@@ -100,6 +100,16 @@ def test_rows_are_fetched_as_chosen(rows: int) -> None:
         assert ("rows are fetched 3 ahead" in " ".join(str(explanation).split())) is (rows == 3)
 
 
+def test_points_that_are_vectors_are_fetched_unless_near() -> None:
+    near = "rows are fetched 1 ahead, unless calls before left them in the caches"
+    for schedule, said in ((None, near), ("fetch=1", "rows are fetched 1 ahead")):
+        explanation = gtscript.stencil("cpu_kfirst", diffusion, schedule=schedule).explain(domain=(1000, 100, 80))
+        (nest,) = explanation.nests
+        assert nest.unless_near is (schedule is None)
+        assert (near in " ".join(str(explanation).split())) is nest.unless_near
+        assert said in " ".join(str(explanation).split())
+
+
 def test_what_the_caches_have_is_not_fetched() -> None:
     stencil = gtscript.stencil("cpu_ifirst", diffusion)
     assert stencil.explain(domain=(4, 4, 4)).nests[0].fetched == 0

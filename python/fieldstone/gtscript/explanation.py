@@ -183,6 +183,8 @@ class Nest:
         Whether they are, in the given domain.
     fetched : int or None
         Rows ahead that are fetched into the caches, in the given domain, of arrays in which rows follow each other.
+    unless_near : bool
+        Whether they are not in a call whose fields those before it have just left in the caches.
     """
 
     kind: str
@@ -196,6 +198,7 @@ class Nest:
     streamed: int
     streams: bool | None
     fetched: int | None
+    unless_near: bool
 
     @property
     def stages(self) -> tuple[Stage, ...]:

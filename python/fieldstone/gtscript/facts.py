@@ -164,6 +164,7 @@ def _nest(facts: Mapping[str, Any]) -> Nest:
         streamed=facts["streamed"],
         streams=facts["streams"],
         fetched=facts["fetched"],
+        unless_near=facts["unless_near"],
     )
 
 

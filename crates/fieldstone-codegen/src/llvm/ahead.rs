@@ -22,6 +22,8 @@ pub struct Fetch {
     pub eighths: usize,
     /// Whether rows are fetched even where they follow each other in memory.
     pub in_order: bool,
+    /// Whether it is not worth it where runs before have left everything in the caches, as far as can be told.
+    pub unless_near: bool,
     /// Bytes that short rows read of each level: of rows with fewer levels, more are fetched. `None` where that does not matter.
     pub level: Option<usize>,
 }
@@ -79,6 +81,7 @@ impl Fetch {
             ahead,
             eighths: 0,
             in_order: true,
+            unless_near: false,
             level: None,
         }
     }
@@ -91,6 +94,7 @@ impl Fetch {
                 ahead: levels_ahead(nest, stencil, scratch),
                 eighths: MORE_THAN_OWN,
                 in_order: true,
+                unless_near: false,
                 level: None,
             },
         }
@@ -118,7 +122,10 @@ impl Fetch {
 fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch) -> Fetch {
     let roles = nest.roles;
     if roles.are_panels() {
-        return Fetch::always(PANELS_AHEAD);
+        return Fetch {
+            unless_near: true,
+            ..Fetch::always(PANELS_AHEAD)
+        };
     }
     let is_short = roles.vector == Axis::K;
     let few = |stage: &Stage| stage.interval.levels().is_some();
@@ -127,6 +134,7 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch) -> Fetch {
             ahead: LINES_AHEAD,
             eighths: MORE_THAN_OWN,
             in_order: true,
+            unless_near: false,
             level: None,
         };
     }
@@ -137,6 +145,7 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch) -> Fetch {
             eighths: MOST,
             in_order: Loops::Rows(nest).volumes(stencil).len() > FORESEEN
                 || is_short && fills_window(nest),
+            unless_near: false,
             level,
         };
     }
@@ -149,6 +158,7 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch) -> Fetch {
         ahead,
         eighths,
         in_order: true,
+        unless_near: false,
         level,
     }
 }

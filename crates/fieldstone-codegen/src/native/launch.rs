@@ -8,6 +8,7 @@ use fieldstone_device::{DeviceError, Pool, Scratch, shared_cache};
 use fieldstone_stencil::schedule::{Nest, RowNest};
 use fieldstone_stencil::{Axis, Extent, ir::Order};
 
+use super::traffic::Outlook;
 use super::{KernelFunction, Variant};
 use crate::cost::{Cost, worthwhile};
 use crate::llvm::Kernel;
@@ -52,9 +53,10 @@ pub(super) struct Step {
     /// Whether results are stored past the caches, and whether they may be where it is better for others.
     streams: bool,
     may_stream: bool,
-    /// Rows ahead that are fetched into the caches, and the same where it is for others that results go past them: what is read then
-    /// comes from memory, too, and stores past the caches wait for those of rows that end within a line.
+    /// Rows ahead that are fetched into the caches, the same where these have everything, and where it is for others that results go
+    /// past them: what is read then comes from memory, too, and stores past the caches wait for those of rows that end within a line.
     ahead: usize,
+    ahead_if_near: usize,
     ahead_for_others: usize,
     /// Whether the next level of a sweep is fetched into the first-level cache.
     next: bool,
@@ -169,6 +171,7 @@ impl Code<'_> {
         let work = self.cost.nanoseconds(points.costly);
         let threads = worthwhile(work, threads);
         let caches = shared_cache(threads);
+        let ahead = (self.kernel).fetched_ahead(points.moved, points.levels, caches);
         Step {
             function: self.function,
             own_words: self.kernel.words.clone(),
@@ -181,7 +184,11 @@ impl Code<'_> {
             },
             streams: self.kernel.streams(points.moved, caches),
             may_stream: self.kernel.may_stream(),
-            ahead: (self.kernel).fetched_ahead(points.moved, points.levels, caches),
+            ahead,
+            ahead_if_near: match self.kernel.fetch.unless_near {
+                true => 0,
+                false => ahead,
+            },
             ahead_for_others: self.kernel.fetch.far(points.levels),
             next: self.kernel.fetches_next(points.moved, caches),
             bytes: self.kernel.moved.saturating_mul(points.moved),
@@ -218,7 +225,7 @@ impl Part {
         self.steps().iter().map(|step| step.bytes).sum()
     }
 
-    /// Runs on all levels, or on one level after the other. Results go past the caches where this says so, too.
+    /// Runs on all levels, or on one level after the other, with what is known of its fields.
     ///
     /// # Errors
     /// If there is no memory for scratch.
@@ -228,13 +235,13 @@ impl Part {
     pub unsafe fn run(
         &self,
         words: &mut [u64],
-        past_caches: bool,
+        outlook: Outlook,
         lines: Lines,
     ) -> Result<(), DeviceError> {
         match self {
             Part::Whole { step, levels } => {
                 // SAFETY: as the caller says.
-                unsafe { step.run(words, levels.clone(), past_caches, lines) }
+                unsafe { step.run(words, levels.clone(), outlook, lines) }
             }
             Part::Levels {
                 levels,
@@ -248,7 +255,7 @@ impl Part {
                     };
                     for step in steps {
                         // SAFETY: as the caller says.
-                        unsafe { step.run(words, level..level + 1, false, lines)? };
+                        unsafe { step.run(words, level..level + 1, Outlook::default(), lines)? };
                     }
                 }
                 Ok(())
@@ -264,10 +271,10 @@ impl Step {
         &self,
         words: &mut [u64],
         levels: Range<usize>,
-        past_caches: bool,
+        outlook: Outlook,
         lines: Lines,
     ) -> Result<(), DeviceError> {
-        let for_others = past_caches && self.may_stream && !self.streams;
+        let for_others = outlook.for_memory && self.may_stream && !self.streams;
         let tiles = &self.tiles[lines as usize];
         words[Words::LEVELS] = levels.start as u64;
         words[Words::LEVELS + 1] = levels.end as u64;
@@ -278,6 +285,7 @@ impl Step {
         words[Words::STREAM] = u64::from(self.streams || for_others);
         words[Words::AHEAD] = match for_others {
             true => self.ahead_for_others as u64,
+            false if outlook.near => self.ahead_if_near as u64,
             false => self.ahead as u64,
         };
         words[Words::NEXT] = u64::from(self.next || for_others);

@@ -174,13 +174,14 @@ impl Native {
         (run.template).write(&mut words, pointers, starts, scalars);
         words[Words::FAILURE] = failure.as_ptr() as u64;
         let lines = run.lines(&words);
-        let for_memory = (run.traffic.as_ref()).is_some_and(|traffic| traffic.note(&words));
+        let outlook = run.traffic.as_ref().map(|traffic| traffic.note(&words));
+        let mut outlook = outlook.unwrap_or_default();
         // What one part writes another one may read.
-        let past_caches = for_memory && run.parts.len() == 1;
+        outlook.for_memory &= run.parts.len() == 1;
         let mut done = Ok(());
         for part in &run.parts {
             // SAFETY: as the caller says; temporaries are in `memory`, which this run has for itself.
-            done = unsafe { part.run(&mut words, past_caches, lines) };
+            done = unsafe { part.run(&mut words, outlook, lines) };
             if done.is_err() {
                 break;
             }

@@ -1,13 +1,18 @@
-//! What runs move, and which results somebody reads soon: whether they better go past the caches.
+//! What runs move: which results somebody reads soon, or better go past the caches, and which fields are in the caches.
 //!
 //! A call knows itself only. Stencils of a step that are called one after another may move more than the caches hold though each
 //! of them does not. A result that nobody reads soon then drives out what somebody reads, and what was in its place has to come
 //! from memory before it is overwritten. So bytes that runs move are counted, and results remembered by their addresses: what
 //! became of a result the last time is taken to happen again. Copies and fills between calls count like runs. What is computed does
 //! not depend on it.
+//!
+//! What runs have accessed a moment ago is still in the caches, unless others have moved as much meanwhile, for which the moment
+//! is too short. It needs not be fetched.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
 
 use fieldstone_stencil::ir::Field;
 use fieldstone_stencil::program::Program;
@@ -23,11 +28,43 @@ const PLACES: u32 = 8;
 /// Runs that move less than one in so many parts of the caches are not counted.
 const SMALL: usize = 64;
 
+/// Eighths of the caches that runs may move until what was there before is no longer taken to be there.
+const NEAR: u64 = 3;
+
+/// Nanoseconds in which nobody moves as much as the caches hold.
+const MOMENT: u64 = 1_000_000;
+
+/// What times are counted from.
+static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+/// What is known of the fields of a run before it begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Outlook {
+    /// Whether its results better go past the caches.
+    pub for_memory: bool,
+    /// Whether the caches have all that it reads and writes.
+    pub near: bool,
+}
+
+/// A time.
+#[derive(Clone, Copy, Default)]
+struct Now {
+    /// Bytes that were moved before.
+    bytes: u64,
+    nanoseconds: u64,
+}
+
 /// What was moved so far, but for what is small.
 struct Ledger {
     bytes: AtomicU64,
-    /// Results that are remembered; one takes the place of another.
+    /// Results that are remembered, and fields that are; one takes the place of another.
     results: [Written; 1 << PLACES],
+    fields: [Accessed; 1 << PLACES],
+}
+
+fn place(address: u64) -> usize {
+    // Fibonacci hashing: arrays are often powers of two apart.
+    (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - PLACES)) as usize
 }
 
 impl Ledger {
@@ -35,28 +72,30 @@ impl Ledger {
         Ledger {
             bytes: AtomicU64::new(0),
             results: [const { Written::nothing() }; 1 << PLACES],
+            fields: [const { Accessed::nothing() }; 1 << PLACES],
         }
     }
 
-    fn place(&self, address: u64) -> &Written {
-        // Fibonacci hashing: arrays are often powers of two apart.
-        let place = address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - PLACES);
-        &self.results[place as usize]
-    }
-
-    /// Notes a run; returns whether its results better go past the caches.
-    fn note(&self, run: &Traffic, words: &[u64]) -> bool {
-        let now = self.bytes.fetch_add(run.bytes, Ordering::Relaxed);
+    /// Notes a run that begins after so many nanoseconds.
+    fn note(&self, run: &Traffic, words: &[u64], nanoseconds: u64) -> Outlook {
+        let bytes = self.bytes.fetch_add(run.bytes, Ordering::Relaxed);
+        let now = Now { bytes, nanoseconds };
         for address in run.reads.iter().map(|word| words[*word]) {
-            self.place(address).note_read(address, now, run.caches);
+            self.results[place(address)].note_read(address, bytes, run.caches);
         }
         let mut for_memory = !run.writes.is_empty();
         for address in run.writes.iter().map(|word| words[*word]) {
-            let written = self.place(address);
-            for_memory &= written.was_for_memory(address, now, run.caches);
-            written.note_write(address, now);
+            let written = &self.results[place(address)];
+            for_memory &= written.was_for_memory(address, bytes, run.caches);
+            written.note_write(address, bytes);
         }
-        for_memory
+        let mut near = true;
+        for address in (run.reads.iter().chain(&run.writes)).map(|word| words[*word]) {
+            let field = &self.fields[place(address)];
+            near &= field.is_near(address, now, run.caches);
+            field.note(address, now);
+        }
+        Outlook { for_memory, near }
     }
 
     /// Notes a copy or a fill between these addresses.
@@ -130,6 +169,38 @@ impl Written {
     }
 }
 
+/// A field that a run has accessed. Several threads may mix these up, too.
+struct Accessed {
+    address: AtomicU64,
+    /// What was moved before, and when the run began.
+    at: AtomicU64,
+    nanoseconds: AtomicU64,
+}
+
+impl Accessed {
+    const fn nothing() -> Accessed {
+        Accessed {
+            address: AtomicU64::new(0),
+            at: AtomicU64::new(0),
+            nanoseconds: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether caches of so many bytes have the field at this address.
+    fn is_near(&self, address: u64, now: Now, caches: u64) -> bool {
+        let since = |then: &AtomicU64, now: u64| now.saturating_sub(then.load(Ordering::Relaxed));
+        self.address.load(Ordering::Relaxed) == address
+            && since(&self.at, now.bytes) <= caches / 8 * NEAR
+            && since(&self.nanoseconds, now.nanoseconds) < MOMENT
+    }
+
+    fn note(&self, address: u64, now: Now) {
+        self.address.store(address, Ordering::Relaxed);
+        self.at.store(now.bytes, Ordering::Relaxed);
+        self.nanoseconds.store(now.nanoseconds, Ordering::Relaxed);
+    }
+}
+
 /// What a run moves.
 pub(super) struct Traffic {
     bytes: u64,
@@ -164,15 +235,16 @@ impl Traffic {
         })
     }
 
-    /// Notes a run with these words; returns whether its results better go past the caches, as far as can be told.
-    pub fn note(&self, words: &[u64]) -> bool {
-        LEDGER.note(self, words)
+    /// Notes a run with these words that begins now; returns what can be told of its fields.
+    pub fn note(&self, words: &[u64]) -> Outlook {
+        let nanoseconds = u64::try_from(BEGIN.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        LEDGER.note(self, words, nanoseconds)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Ledger, Traffic};
+    use super::{Ledger, MOMENT, Traffic};
 
     fn traffic(reads: &[usize], writes: &[usize]) -> Traffic {
         Traffic {
@@ -188,7 +260,7 @@ mod tests {
         let words = [0x1000_0040, 0x1000_0080, 0x1000_00c0];
         let (make, read, other) = (traffic(&[2], &[0]), traffic(&[0], &[1]), traffic(&[2], &[]));
         let ledger = Ledger::new();
-        let step = || [&make, &read, &other].map(|run| ledger.note(run, &words));
+        let step = || [&make, &read, &other].map(|run| ledger.note(run, &words, 0).for_memory);
         assert_eq!(step(), [false; 3], "nothing is known of the first ones");
         assert_eq!(step(), [false, true, false]);
         assert_eq!(step(), [false, true, false]);
@@ -198,7 +270,7 @@ mod tests {
     fn a_result_that_is_still_in_the_caches_is_overwritten_there() {
         let (ledger, make) = (Ledger::new(), traffic(&[], &[0]));
         for _ in 0..3 {
-            assert!(!ledger.note(&make, &[0x2000_0040]));
+            assert!(!ledger.note(&make, &[0x2000_0040], 0).for_memory);
         }
     }
 
@@ -207,10 +279,28 @@ mod tests {
         let (ledger, make) = (Ledger::new(), traffic(&[], &[0]));
         let step = |from: usize| {
             ledger.note_move(&[from..from + 0x100, 0x5000..0x5100], 900, 1000);
-            ledger.note(&make, &[0x3000_0040])
+            ledger.note(&make, &[0x3000_0040], 0).for_memory
         };
         assert!(!step(0x4000), "nothing is known of the first one");
         assert!(step(0x4000));
         assert!(!step(0x3000_0000), "the copy reads it");
+    }
+
+    #[test]
+    fn what_was_accessed_a_moment_ago_is_near() {
+        let words = [0x4000_0040, 0x4000_0080, 0x4000_00c0];
+        let (ledger, run) = (Ledger::new(), traffic(&[0], &[1]));
+        let near = |nanoseconds| ledger.note(&run, &words, nanoseconds).near;
+        assert!(!near(0), "nothing is known of the first one");
+        assert!(near(MOMENT - 1));
+        assert!(!near(2 * MOMENT), "others had time to move as much");
+        assert!(near(2 * MOMENT + 1));
+        ledger.note_move(&[0x5000..0x5100, 0x6000..0x6100], 900, 1000);
+        assert!(!near(2 * MOMENT + 2), "a copy takes its place");
+        ledger.note(&traffic(&[2], &[0]), &words, 2 * MOMENT + 3);
+        assert!(
+            !near(2 * MOMENT + 4),
+            "so does another run, of what is written"
+        );
     }
 }

@@ -135,7 +135,8 @@ def _memory(nest: Nest) -> Iterator[str]:
         does = {None: "may be", True: "are", False: "could be, in a larger domain,"}[nest.streams]
         said.append(f"{nest.streamed} bytes per point {does} stored past the caches")
     if nest.fetched:
-        said.append(f"rows are fetched {nest.fetched} ahead")
+        unless = ", unless calls before left them in the caches" if nest.unless_near else ""
+        said.append(f"rows are fetched {nest.fetched} ahead{unless}")
     if said:
         yield from _wrapped("; ".join(said), "    ", "    ")
 

@@ -37,6 +37,8 @@ pub struct NestFacts {
     streams: Option<bool>,
     /// Rows ahead that are fetched into the caches, of arrays in which they follow each other.
     fetched: Option<usize>,
+    /// Whether they are not where calls before left everything in the caches.
+    unless_near: bool,
 }
 
 /// One loop of a nest.
@@ -156,6 +158,7 @@ impl Explained<'_> {
                 };
                 kernels.iter().map(ahead).max()
             }),
+            unless_near: kernels.iter().any(|kernel| kernel.fetch.unless_near),
         }
     }
 
