@@ -6,7 +6,9 @@ choose some. It needs Sollya (https://www.sollya.org, a package of Debian) and m
 
 from __future__ import annotations
 
+import itertools
 import re
+import struct
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -38,6 +40,11 @@ class Best:
 
     def find(self) -> tuple[list[float], str]:
         """Return the coefficients, and what the error is."""
+        numbers, error = self.find_with_error()
+        return numbers, f"{self.kind} error 2^{error}"
+
+    def find_with_error(self) -> tuple[list[float], float]:
+        """Return the coefficients, and the error's logarithm to base two."""
         powers = ", ".join(map(str, self.powers))
         kind = f"[|{self.type}...|], {self.interval}, {self.kind}, {self.given}"
         of_what = f"p / ({self.function}) - 1" if self.kind == "relative" else f"p - ({self.function})"
@@ -50,7 +57,62 @@ class Best:
         ]
         done = subprocess.run(["sollya"], input="\n".join(lines), capture_output=True, text=True, check=True)
         numbers = [line for line in done.stdout.splitlines() if re.match(r"-?(0x)?[\d.]", line)]
-        return [float.fromhex(text) for text in numbers[:-1]], f"{self.kind} error 2^{numbers[-1]}"
+        return [float.fromhex(text) for text in numbers[:-1]], float(numbers[-1])
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Polynomials of 32 bits for `tanh` in sixteen pieces, around numbers whose value is nearly one of the type.
+
+    ``(edge * SCALE + 2)`` are numbers of two bits behind the first one.
+    """
+
+    name: str
+    file: str
+    count: int
+
+    def find(self) -> tuple[list[float], str]:
+        """Return all numbers, then their values, then all linear coefficients, and so on."""
+        from mpmath import mp
+
+        mp.prec = 200
+        scaled = [(1 + quarter / 4) * 2 ** (octave + 1) for octave in range(4) for quarter in range(4)]
+        edges = [(mp.mpf(edge) - 2) / mp.mpf(SCALE) for edge in scaled] + [mp.mpf(FURTHEST)]
+        columns, errors = [], []
+        for first, last in itertools.pairwise(edges):
+            center = self._center((first + last) / 2) if first else 0.0
+            value = _single(mp.tanh(center))
+            low, high = (mp.nstr(edge - center, 30) for edge in (first or mp.mpf("1e-6"), last))
+            linear = "0" if first else "x"
+            best = Best(
+                self.name,
+                self.file,
+                f"tanh({center!r} + x) - {value!r}",
+                range(1 if first else 2, self.count + 1),
+                SINGLE,
+                f"[{low}, {high}]",
+                linear,
+                "absolute" if first else "relative",
+            )
+            coefficients, error = best.find_with_error()
+            columns.append([center, value, *([] if first else [1.0]), *coefficients])
+            errors.append(error)
+        return [number for row in zip(*columns, strict=True) for number in row], f"errors up to 2^{max(errors)}"
+
+    @staticmethod
+    def _center(middle: object) -> float:
+        """Return the number near another one whose hyperbolic tangent is nearest to a number of 32 bits."""
+        from mpmath import mp
+
+        start = _single(mp.atanh(min(_single(mp.tanh(middle)), 1 - 2.0**-24)))
+        bits = struct.unpack("i", struct.pack("f", start))[0]
+        near = (struct.unpack("f", struct.pack("i", bits + n))[0] for n in range(-2000, 2000))
+        return min(near, key=lambda x: abs(mp.tanh(x) - _single(mp.tanh(x))))
+
+
+def _single(value: object) -> float:
+    """Return the nearest number of 32 bits."""
+    return struct.unpack("f", struct.pack("f", float(value)))[0]  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -129,6 +191,7 @@ def _least(points: list[object], values: list[object], weights: list[object], po
 
 
 WIDTH = 0.794921875
+SCALE, FURTHEST = 3.28, 9.1
 SCALED_EDGES = (0, 1, 2, 4, 6, 10, 14, 22, 28)
 
 
@@ -179,10 +242,12 @@ POLYNOMIALS = (
     Best("cosh", "hyperbolic", "cosh(x)", odd(2, 3), SINGLE, LOG_2_HALF, "1", "absolute"),
     Best("sinh", "hyperbolic", "sinh(x)", odd(3, 5), DOUBLE, LOG_2_HALF, "x"),
     Best("sinh", "hyperbolic", "sinh(x)", odd(3, 3), SINGLE, LOG_2_HALF, "x"),
-    Best("tanh", "hyperbolic", "tanh(x)", odd(3, 8), SINGLE, "[1b-20, 1.001]", "x"),
+    Pieces("tanh", "hyperbolic", 5),
     Best("tanh", "hyperbolic", "tanh(x)", odd(3, 6), DOUBLE, "[1b-20, 0.1802]", "x"),
-    Best("atanh", "inverse_hyperbolic", "atanh(x)", odd(3, 7), DOUBLE, "[1b-20, 0.2006]", "x"),
-    Best("atanh", "inverse_hyperbolic", "atanh(x)", odd(3, 3), SINGLE, "[1b-20, 0.2006]", "x"),
+    Best("atanh", "inverse_hyperbolic", "atanh(x)", odd(3, 9), DOUBLE, "[1b-20, 0.2728]", "x"),
+    Best("atanh", "inverse_hyperbolic", "atanh(x)", odd(3, 4), SINGLE, "[1b-20, 0.2728]", "x"),
+    Best("asinh", "inverse_hyperbolic", "atanh(x)", odd(3, 7), DOUBLE, "[1b-20, 0.1717]", "x"),
+    Best("asinh", "inverse_hyperbolic", "asinh(x)", odd(3, 5), SINGLE, "[1b-20, 0.5]", "x"),
     Fitted("erf", "error_function", (), 16, 3, 220),
     Best("erf", "error_function", "erf(x)", odd(1, 7), SINGLE, "[1b-20, 1.001]", "x"),
     # Where erf is nearly one, hardly any digits of the logarithm count: it will do beyond these intervals as well.

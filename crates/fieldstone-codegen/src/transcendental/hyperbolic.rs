@@ -1,10 +1,10 @@
 //! `sinh`, `cosh`, `tanh`. The first two are found from those of a multiple of `log(2)`, which are sums of powers of two, and those of
-//! the remainder, which are polynomials; `tanh` likewise, in 32 bits from an exponential, or near zero, where that has lost digits,
-//! from a polynomial.
+//! the remainder, which are polynomials; `tanh` likewise; in 32 bits it is that of a number that is looked up, and a
+//! polynomial of the rest.
 
 use super::exponential::{self, exp_parts, reduce, reduce_by_halves};
-use super::number::Real;
-use super::polynomial::{Pair, exact_polynomial, polynomial};
+use super::number::{Bits, Pieces, Real};
+use super::polynomial::{Pair, polynomial, polynomial_of};
 
 /// What `sinh` and `cosh` take from the type; the polynomials are for `|x| < log(2) / 2`.
 struct Constants {
@@ -124,32 +124,161 @@ fn cosh<R: Real>(x: R, constants: &Constants) -> R {
     unless_large(magnitude, value, constants)
 }
 
-/// `(tanh(x) - x) / x^3` as polynomial of `x^2` for `|x| <= 1`, in 32 bits; off by 2^-30.8 of the whole.
-const TANH_SINGLE: [f64; 8] = [
-    -0.333333283662796,
-    0.13333182036876678,
-    -0.05395176634192467,
-    0.021779896691441536,
-    -0.00858541764318943,
-    0.0030676645692437887,
-    -0.000834651873447001,
-    0.00011989404447376728,
-];
+/// In 32 bits: a number in each of sixteen pieces, whose hyperbolic tangent is nearly one of the type, so that no second part is needed;
+/// that tangent; and coefficients of a polynomial of what the argument is beyond the number, to be added. It is off by 2^-25.4.
+static TANH_SINGLE: Pieces = Pieces {
+    name: "tanh",
+    rows: &[
+        &[
+            0.0,
+            0.2286752313375473,
+            0.38111022114753723,
+            0.5335285067558289,
+            0.7622312903404236,
+            1.0669971704483032,
+            1.3717960119247437,
+            1.6770210266113281,
+            2.1340439319610596,
+            2.743448495864868,
+            3.3538835048675537,
+            3.96388578414917,
+            4.878059387207031,
+            6.096437931060791,
+            7.310314655303955,
+            8.664340019226074,
+        ],
+        &[
+            0.0,
+            0.22477088868618011,
+            0.3636712431907654,
+            0.4880736768245697,
+            0.6423893570899963,
+            0.7883272171020508,
+            0.8791008591651917,
+            0.93247389793396,
+            0.9723699688911438,
+            0.9917528033256531,
+            0.9975602030754089,
+            0.9992790818214417,
+            0.9998841285705566,
+            0.9999898672103882,
+            0.9999991059303284,
+            0.9999999403953552,
+        ],
+        &[
+            1.0,
+            0.949478030204773,
+            0.8677432537078857,
+            0.7617840766906738,
+            0.5873359441757202,
+            0.37854018807411194,
+            0.22718167304992676,
+            0.1304924190044403,
+            0.054496608674526215,
+            0.016426388174295425,
+            0.004873647820204496,
+            0.0014413188910111785,
+            0.00023175198293756694,
+            2.026733818638604e-05,
+            1.788244617273449e-06,
+            1.1930406174087693e-07,
+        ],
+        &[
+            8.347467996827618e-07,
+            -0.21341408789157867,
+            -0.31557226181030273,
+            -0.37180614471435547,
+            -0.3772984445095062,
+            -0.29841798543930054,
+            -0.1997181922197342,
+            -0.12168151885271072,
+            -0.05298886448144913,
+            -0.01628885790705681,
+            -0.004860999062657356,
+            -0.0014400421641767025,
+            -0.0002310663985554129,
+            -2.0209496142342687e-05,
+            -1.7832236380854738e-06,
+            -1.1924865361834236e-07,
+        ],
+        &[
+            -0.3333822786808014,
+            -0.268510639667511,
+            -0.174498051404953,
+            -0.07245288044214249,
+            0.04658360779285431,
+            0.10906904190778732,
+            0.0998452752828598,
+            0.06996923685073853,
+            0.033364053815603256,
+            0.010680219158530235,
+            0.003224823856726289,
+            0.0009586216183379292,
+            0.00015398221148643643,
+            1.3472502359945793e-05,
+            1.1897744798261556e-06,
+            7.770793786221475e-08,
+        ],
+        &[
+            0.0008515356457792222,
+            0.13096338510513306,
+            0.16808898746967316,
+            0.15895341336727142,
+            0.0958518534898758,
+            0.014109984040260315,
+            -0.020841535180807114,
+            -0.024580251425504684,
+            -0.014848071150481701,
+            -0.005233901087194681,
+            -0.0016229691682383418,
+            -0.000486179837025702,
+            -8.265338692581281e-05,
+            -7.234853455884149e-06,
+            -6.383563118106395e-07,
+            -4.027331712563864e-08,
+        ],
+        &[
+            0.12838348746299744,
+            0.07913146913051605,
+            0.01809106394648552,
+            -0.03735612332820892,
+            -0.06318564713001251,
+            -0.03864216431975365,
+            -0.009792689234018326,
+            0.002440394600853324,
+            0.004403707105666399,
+            0.0019424002384766936,
+            0.00063594791572541,
+            0.00019343291933182627,
+            3.2999836548697203e-05,
+            2.8850445232819766e-06,
+            2.517494124276709e-07,
+            2.285820066560973e-08,
+        ],
+    ],
+};
+
+/// The bits of so many times a number plus two say the piece: the first four are 0.15 wide, the next four 0.3, and so on.
+const TANH_SCALE: f64 = 3.28;
+
+/// Bits of the scaled number below those that say the piece.
+const TANH_DOWN: u32 = 21;
+
+/// Further away it is one.
+const TANH_FURTHEST: f64 = 9.1;
 
 /// `tanh(x)` in 32 bits.
 #[inline(always)]
 pub fn tanh_single<R: Real>(x: R) -> R {
-    let (one, magnitude) = (R::of(1.0), x.abs());
-    // Further away it is one.
-    let furthest = R::of(10.0);
+    let (furthest, magnitude) = (R::of(TANH_FURTHEST), x.abs());
     let magnitude = R::select(furthest.below(magnitude), furthest, magnitude);
-    let square = magnitude * magnitude;
-    let beyond = square * exact_polynomial(square, &TANH_SINGLE);
-    let near = magnitude.mul_add(beyond, magnitude);
-    let (multiple, exp) = exp_parts(magnitude + magnitude, SINGLE.exponential);
-    let exp = multiple.usual_power_times(exp.high + exp.low, SINGLE.exponential);
-    let far = one - R::of(2.0) / (exp + one);
-    R::select(one.below(magnitude), far, near).copysign(x)
+    let scaled = magnitude.mul_add(R::of(TANH_SCALE), R::of(2.0));
+    let piece = scaled.bits().down(TANH_DOWN);
+    let number = |row| R::of_piece(&TANH_SINGLE, row, piece);
+    let rest = magnitude - number(0);
+    let square = rest * rest;
+    let beyond = square * polynomial_of(rest, 4, |n| number(n + 3));
+    (number(1) + number(2).mul_add(rest, beyond)).copysign(x)
 }
 
 /// `(tanh(x) - x) / x^3` as polynomial of `x^2` for `|x| <= 0.1802`, in 64 bits; off by 2^-57 of the whole.

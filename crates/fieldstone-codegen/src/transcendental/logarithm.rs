@@ -254,6 +254,17 @@ fn reduced<R: Real>(
     pieces: &'static Pieces,
 ) -> Reduced<R> {
     let [x, raised] = made_normal(x, is_usual, &SINGLE);
+    reduced_normal(x, raised, log_2, pieces)
+}
+
+/// The same of a normal number divided by two to some power.
+#[inline(always)]
+fn reduced_normal<R: Real>(
+    x: R,
+    raised: R,
+    log_2: (f64, f64),
+    pieces: &'static Pieces,
+) -> Reduced<R> {
     let (exponent, factor) = power_and_factor(x, LOWEST_SINGLE, &SINGLE);
     let exponent = exponent - raised;
     // The first four bits of the fraction.
@@ -275,6 +286,16 @@ pub fn log_single<R: Real>(x: R) -> R {
     let value = high + (rest + beyond);
     let [value] = R::rarely(!is_usual, [value], || [at_the_edges(x, value)]);
     value
+}
+
+/// `log(2^more * (x.high + x.low))` in 32 bits, where `x.high` is normal and no digits get lost next to one.
+#[inline(always)]
+pub fn log_single_of_pair<R: Real>(x: Pair<R>, more: f64) -> R {
+    let Reduced { high, low, rest } =
+        reduced_normal(x.high, R::of(-more), SINGLE.log_2, &LOG_SINGLE);
+    let low = x.low.mul_add(x.high.near_reciprocal(), low);
+    let beyond = (rest * rest).mul_add(polynomial(rest, &LOG_OF_PIECE), low);
+    high + (rest + beyond)
 }
 
 /// `log10(x)` in 32 bits.

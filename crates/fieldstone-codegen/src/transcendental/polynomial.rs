@@ -216,7 +216,17 @@ impl<R: Real> Pair<R> {
         rest.mul_add(reciprocal, high)
     }
 
-    /// `self / b` of a positive number, to a few more digits than one number has.
+    /// `a / b` of a positive number, to a few more digits than one number has.
+    #[inline(always)]
+    pub fn near_quotient(a: R, b: R) -> Pair<R> {
+        let high = a / b;
+        Pair {
+            high,
+            low: (-high).mul_add(b, a) * b.near_reciprocal(),
+        }
+    }
+
+    /// The same of pairs.
     #[inline(always)]
     pub fn nearly_over(self, b: Pair<R>) -> Pair<R> {
         let high = self.high / b.high;
