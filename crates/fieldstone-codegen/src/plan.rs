@@ -85,8 +85,8 @@ impl Plan {
                 let [costly, points] = [costly, levels]
                     .map(|levels| extended([domain[0], domain[1], levels], nest.extent));
                 let threads = worthwhile(cost.nanoseconds(costly), threads);
-                let past = kernel.streams(points.iter().product(), shared_cache(threads));
-                Tiles::of_rows(nest, &kernel.scratch, points, threads, Lines::Apart, past)
+                let far = kernel.fills(points.iter().product(), shared_cache(threads));
+                Tiles::of_rows(nest, &kernel.scratch, points, threads, Lines::Apart, far)
             };
         match &self.schedule.nests[nest] {
             Nest::Rows(nest) => (kernels.take(1))

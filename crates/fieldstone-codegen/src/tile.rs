@@ -63,7 +63,8 @@ pub struct Scratch {
     /// Points of the rows of a tile, at most, of a nest without scratch that reads other rows along the block axis than the one
     /// it computes: what it reads of them stays in the second-level cache until the next ones are computed.
     pub plane: Option<usize>,
-    /// The same of rows along `K` that reads rows along the sliding axis as well: what it reads of both stays in the first-level cache.
+    /// The same of a nest that reads rows along the sliding axis as well, and most of a plane again for the next one: this stays in
+    /// the first-level cache.
     pub near: Option<usize>,
     /// Largest tile along the block axis; `None` without scratch.
     pub block: Option<usize>,

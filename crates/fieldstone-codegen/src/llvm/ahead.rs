@@ -150,6 +150,8 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch) -> Fetch {
         };
     }
     let (ahead, eighths) = match scratch.plane {
+        // What they read again is near, which is most of it.
+        _ if is_short && scratch.near.is_some() => (SHORT_AHEAD, MOST),
         _ if is_short => (SHORT_AHEAD, MUCH_MORE_THAN_OWN),
         Some(_) => (AHEAD_IN_PLANES, MOST),
         None => (AHEAD, MOST),

@@ -88,7 +88,7 @@ impl Kernel {
     pub fn fetched_ahead(&self, points: usize, levels: usize, caches: usize) -> usize {
         let ahead = (self.fetch).with(levels, points.saturating_mul(self.moved), caches);
         // What follows the next tile is needed too late.
-        match (self.scratch).near_rows(levels, self.streams(points, caches)) {
+        match self.scratch.near_columns(levels) {
             Some(rows) if self.fetch.level.is_some() => ahead.min(rows),
             _ => ahead,
         }

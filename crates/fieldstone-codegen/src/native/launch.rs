@@ -150,9 +150,9 @@ impl Code<'_> {
         let computed = extended(computed, nest.extent);
         let costly = extended(points.costly, nest.extent);
         let mut step = self.step(Points { costly, ..points }, threads, |kernel, threads| {
-            let past = kernel.streams(points.moved, shared_cache(threads));
+            let far = kernel.fills(points.moved, shared_cache(threads));
             Lines::ALL
-                .map(|lines| Tiles::of_rows(nest, &kernel.scratch, computed, threads, lines, past))
+                .map(|lines| Tiles::of_rows(nest, &kernel.scratch, computed, threads, lines, far))
         });
         let from_memory = (self.kernel).fills(points.moved, shared_cache(step.threads));
         step.rows = Lines::ALL.map(|lines| {

@@ -176,15 +176,29 @@ pub(super) fn rings_of(
     scratch
 }
 
-/// Bytes of planes, as [`Scratch`] has them, that are near enough to stay in the first-level cache.
+/// Bytes of planes, as [`Scratch`] has them, that are near enough to stay in the first-level cache: where other rows along the sliding
+/// axis are read as well, and half of a plane or more has been read for the one before. Of less the gain is smaller than what is lost
+/// by short runs through memory.
 fn near(stencil: &Stencil, nest: &RowNest) -> Option<usize> {
-    let is_short = nest.roles.vector == Axis::K && reach_along(nest, nest.roles.slide) > 0;
-    plane(stencil, nest).filter(|_| is_short)
+    let rows = rows_of_plane(stencil, nest)?;
+    let arrays: HashSet<ir::Target> = rows.iter().map(|(target, _)| *target).collect();
+    let (all, new) = (
+        bytes(stencil, rows.iter().map(|(target, _)| *target)),
+        bytes(stencil, arrays),
+    );
+    let mostly_again = 2 * (all - new) >= all;
+    (mostly_again && reach_along(nest, nest.roles.slide) > 0).then_some(all.max(1))
 }
 
 /// Bytes of all that is read and written for a point, until those of the next block are computed, of a nest that reads other rows
 /// along the block axis than the one it computes.
 fn plane(stencil: &Stencil, nest: &RowNest) -> Option<usize> {
+    let rows = rows_of_plane(stencil, nest)?;
+    Some(bytes(stencil, rows.into_iter().map(|(target, _)| target)).max(1))
+}
+
+/// The rows of these, with their places along the block axis.
+fn rows_of_plane(stencil: &Stencil, nest: &RowNest) -> Option<HashSet<(ir::Target, i32)>> {
     let block = nest.roles.block;
     if reach_along(nest, block) == 0 {
         return None;
@@ -202,18 +216,22 @@ fn plane(stencil: &Stencil, nest: &RowNest) -> Option<usize> {
             .map(|(target, offset)| (*target, offset.along(block)));
         rows.extend(reads.chain(accesses.written().map(|target| (target, 0))));
     }
-    let size = |target| match target {
-        ir::Target::Field(id) => stencil.field(id).dtype.size(),
-        ir::Target::Temp(_) => 0,
-    };
     let lies = |target: &ir::Target| {
         [nest.roles.vector, block]
             .iter()
             .all(|axis| stencil.target_axes(*target).contains(*axis))
     };
-    let rows = rows.into_iter().filter(|(target, _)| lies(target));
-    let bytes: usize = rows.map(|(target, _)| size(target)).sum();
-    Some(bytes.max(1))
+    rows.retain(|(target, _)| lies(target));
+    Some(rows)
+}
+
+/// Bytes of a point of fields.
+fn bytes(stencil: &Stencil, targets: impl IntoIterator<Item = ir::Target>) -> usize {
+    let size = |target| match target {
+        ir::Target::Field(id) => stencil.field(id).dtype.size(),
+        ir::Target::Temp(_) => 0,
+    };
+    targets.into_iter().map(size).sum()
 }
 
 /// How far along an axis a nest reads anything.

@@ -11,6 +11,9 @@ const SHORT_ROWS_PER_CHUNK: usize = 32;
 /// The same where they are long, at least: enough to amortise the tile.
 const FEWEST_ROWS_PER_CHUNK: usize = 8;
 
+/// The same where what they read stays in the first-level cache, at least: neighbours of the first and the last one are read twice.
+const FEWEST_NEAR_ROWS: usize = 4;
+
 /// Tiles for each thread, so that threads finish together.
 const TILES_PER_THREAD: usize = 4;
 
@@ -62,14 +65,14 @@ impl Tiles {
         }
     }
 
-    /// Tiles of a nest of rows that computes `points` points along each axis, with results past the caches or not.
+    /// Tiles of a nest of rows that computes `points` points along each axis, of fields that come from memory or from the caches.
     pub(crate) fn of_rows(
         nest: &RowNest,
         scratch: &Scratch,
         mut points: [usize; 3],
         threads: usize,
         lines: Lines,
-        past_caches: bool,
+        from_memory: bool,
     ) -> Tiles {
         let roles = nest.roles;
         if let (Some(line), Lines::Shifted) = (scratch.line, lines) {
@@ -101,8 +104,8 @@ impl Tiles {
                 let tiles = blocks.div_ceil(levels).max(1);
                 blocks.div_ceil(tiles).next_multiple_of(lanes)
             }
-            _ => scratch
-                .near_rows(points[roles.vector.index()], past_caches)
+            _ => (scratch.near_columns(points[roles.vector.index()]))
+                .filter(|_| roles.vector == Axis::K)
                 .unwrap_or_else(|| scratch.block_rows(roles)),
         };
         let others = Tiles::new(points, size).total();
@@ -113,7 +116,11 @@ impl Tiles {
             Some(plane) => {
                 let rows = match roles.vector {
                     Axis::K => SHORT_ROWS_PER_CHUNK,
-                    axis => (plane / points[axis.index()].max(1)).max(FEWEST_ROWS_PER_CHUNK),
+                    axis => {
+                        let points = points[axis.index()];
+                        let near = scratch.near_rows(points).filter(|_| !from_memory);
+                        near.unwrap_or((plane / points.max(1)).max(FEWEST_ROWS_PER_CHUNK))
+                    }
                 };
                 slide.div_ceil(rows).max(needed)
             }
@@ -163,10 +170,16 @@ impl Tiles {
 }
 
 impl Scratch {
-    /// Rows of a tile along the block axis, of so many points, where what they read should stay near: if results go past the caches.
-    pub(crate) fn near_rows(&self, points: usize, past_caches: bool) -> Option<usize> {
-        let near = (self.near).filter(|_| past_caches && self.block.is_none());
+    /// Rows along `K` of a tile along the block axis, of so many points, where what they read should stay near.
+    pub(crate) fn near_columns(&self, points: usize) -> Option<usize> {
+        let near = self.near.filter(|_| self.block.is_none());
         near.map(|near| (near / points.max(1)).max(FEWEST_ROWS_PER_CHUNK))
+    }
+
+    /// Other rows of a tile along the sliding axis, of so many points, whose planes are near enough, if there are enough such rows.
+    fn near_rows(&self, points: usize) -> Option<usize> {
+        let rows = self.near? / points.max(1);
+        (rows >= FEWEST_NEAR_ROWS).then_some(rows)
     }
 }
 
