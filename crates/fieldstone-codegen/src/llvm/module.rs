@@ -1,7 +1,7 @@
 //! What is made of a program: text, kernels, and where they may fail.
 
-use fieldstone_stencil::Span;
 use fieldstone_stencil::ir::{DataDimension, Target};
+use fieldstone_stencil::{Axis, Span};
 
 use super::abi::OwnWords;
 use super::ahead::{Fetch, MOST};
@@ -82,6 +82,11 @@ impl Kernel {
     /// Whether it stores past the caches where that is better for others, though it would not for itself.
     pub fn may_stream(&self) -> bool {
         self.streamed > 0 && self.stores.is_none()
+    }
+
+    /// Whether tiles of rows may be so small that their planes stay near: those of short rows, others where caches have what they read.
+    pub fn keeps_near(&self, vector: Axis, points: usize, caches: usize) -> bool {
+        vector == Axis::K || !self.fills(points, caches)
     }
 
     /// Rows, or levels of a sweep, ahead that are fetched into the caches, for so many points of so many levels.

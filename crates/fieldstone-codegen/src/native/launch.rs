@@ -44,6 +44,8 @@ pub(super) struct Step {
     own_words: Option<OwnWords>,
     /// Per way in which columns share cache lines, in the order of [`Lines::ALL`].
     tiles: [Tiles; Lines::ALL.len()],
+    /// The same where it is for others that results go past the caches: what is read then comes from memory, in its order.
+    tiles_for_others: [Tiles; Lines::ALL.len()],
     /// Per such way the rows of a tile that are computed for one vector of levels before those for the next one.
     rows: [usize; Lines::ALL.len()],
     /// Threads that are worth it.
@@ -150,10 +152,14 @@ impl Code<'_> {
         let computed = extended(computed, nest.extent);
         let costly = extended(points.costly, nest.extent);
         let mut step = self.step(Points { costly, ..points }, threads, |kernel, threads| {
-            let far = kernel.fills(points.moved, shared_cache(threads));
+            let caches = shared_cache(threads);
+            let near = kernel.keeps_near(nest.roles.vector, points.moved, caches);
             Lines::ALL
-                .map(|lines| Tiles::of_rows(nest, &kernel.scratch, computed, threads, lines, far))
+                .map(|lines| Tiles::of_rows(nest, &kernel.scratch, computed, threads, lines, near))
         });
+        let (scratch, threads) = (&self.kernel.scratch, step.threads);
+        step.tiles_for_others =
+            Lines::ALL.map(|lines| Tiles::of_rows(nest, scratch, computed, threads, lines, false));
         let from_memory = (self.kernel).fills(points.moved, shared_cache(step.threads));
         step.rows = Lines::ALL.map(|lines| {
             let (tiles, scratch) = (step.tiles[lines as usize], &self.kernel.scratch);
@@ -172,10 +178,12 @@ impl Code<'_> {
         let threads = worthwhile(work, threads);
         let caches = shared_cache(threads);
         let ahead = (self.kernel).fetched_ahead(points.moved, points.levels, caches);
+        let tiles = tiles(self.kernel, threads);
         Step {
             function: self.function,
             own_words: self.kernel.words.clone(),
-            tiles: tiles(self.kernel, threads),
+            tiles,
+            tiles_for_others: tiles,
             rows: [1; Lines::ALL.len()],
             threads,
             work: match self.cost.is_open() {
@@ -275,7 +283,10 @@ impl Step {
         lines: Lines,
     ) -> Result<(), DeviceError> {
         let for_others = outlook.for_memory && self.may_stream && !self.streams;
-        let tiles = &self.tiles[lines as usize];
+        let tiles = match for_others {
+            true => &self.tiles_for_others[lines as usize],
+            false => &self.tiles[lines as usize],
+        };
         words[Words::LEVELS] = levels.start as u64;
         words[Words::LEVELS + 1] = levels.end as u64;
         for axis in 0..3 {

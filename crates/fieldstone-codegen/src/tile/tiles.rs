@@ -65,14 +65,15 @@ impl Tiles {
         }
     }
 
-    /// Tiles of a nest of rows that computes `points` points along each axis, of fields that come from memory or from the caches.
+    /// Tiles of a nest of rows that computes `points` points along each axis; `near` if planes may be so small
+    /// that they stay in the first-level cache.
     pub(crate) fn of_rows(
         nest: &RowNest,
         scratch: &Scratch,
         mut points: [usize; 3],
         threads: usize,
         lines: Lines,
-        from_memory: bool,
+        near: bool,
     ) -> Tiles {
         let roles = nest.roles;
         if let (Some(line), Lines::Shifted) = (scratch.line, lines) {
@@ -105,7 +106,7 @@ impl Tiles {
                 blocks.div_ceil(tiles).next_multiple_of(lanes)
             }
             _ => (scratch.near_columns(points[roles.vector.index()]))
-                .filter(|_| roles.vector == Axis::K)
+                .filter(|_| near && roles.vector == Axis::K)
                 .unwrap_or_else(|| scratch.block_rows(roles)),
         };
         let others = Tiles::new(points, size).total();
@@ -118,8 +119,8 @@ impl Tiles {
                     Axis::K => SHORT_ROWS_PER_CHUNK,
                     axis => {
                         let points = points[axis.index()];
-                        let near = scratch.near_rows(points).filter(|_| !from_memory);
-                        near.unwrap_or((plane / points.max(1)).max(FEWEST_ROWS_PER_CHUNK))
+                        let rows = scratch.near_rows(points).filter(|_| near);
+                        rows.unwrap_or((plane / points.max(1)).max(FEWEST_ROWS_PER_CHUNK))
                     }
                 };
                 slide.div_ceil(rows).max(needed)
