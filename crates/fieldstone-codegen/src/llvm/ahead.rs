@@ -34,7 +34,10 @@ const AHEAD: usize = 2;
 /// The same where tiles have a few rows of each level.
 const AHEAD_IN_PLANES: usize = 4;
 
-/// The same where the points of a row are vectors of levels, which take as long as several rows.
+/// Rows ahead that are then fetched on into the first-level cache: a core forgets some of what it was asked for.
+pub(super) const SOON_IN_PLANES: usize = 2;
+
+/// Rows ahead where the points of a row are vectors of levels, which take as long as several rows.
 const PANELS_AHEAD: usize = 1;
 
 /// The same where rows run along K, and are so short that the processor does not see that they follow each other: at least so many,

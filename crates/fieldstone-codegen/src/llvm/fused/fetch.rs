@@ -5,7 +5,7 @@ use fieldstone_stencil::visit::accesses;
 use fieldstone_stencil::{Axis, Offset};
 
 use super::{Aligned, Fused, Rounds, Source};
-use crate::llvm::ahead::order_of_rows;
+use crate::llvm::ahead::{SOON_IN_PLANES, order_of_rows};
 use crate::llvm::builder::Builder;
 use crate::llvm::memory::{Fetch, block_address, fetch, prefetch};
 use crate::tile::LINE;
@@ -61,6 +61,7 @@ impl Fused<'_> {
                 read.push((stream.target, address));
             }
             self.fetch_vectors(b, &read);
+            self.fetch_soon(b, &read);
             let Some(streaming) = &rounds.streaming else {
                 return;
             };
@@ -96,6 +97,19 @@ impl Fused<'_> {
                 fetch(b, self.entry, *target, &address, next);
             }
         });
+    }
+
+    /// Fetches what is read of a nearer row on into the first-level cache, where tiles have a few rows of each level.
+    fn fetch_soon(&self, b: &mut Builder, vectors: &[(Target, String)]) {
+        if self.panel.is_some() || self.is_short() || self.context.scratch.plane.is_none() {
+            return;
+        }
+        for (target, address) in vectors {
+            let stride = &self.entry.arrays[target].strides[self.order()[0].index()];
+            let bytes = b.mul(stride, SOON_IN_PLANES);
+            let address = b.offset(address, &bytes);
+            prefetch(b, &address, Fetch::Soon);
+        }
     }
 
     /// Whether vectors of levels of some arrays lie across cache lines; `None` where points are no such vectors. The rest of a line
