@@ -21,6 +21,9 @@ from fieldstone import errors, gtscript
 
 ROOT = Path(__file__).resolve().parents[2]
 FIRST, COUNT = map(int, os.environ.get("FIELDSTONE_RANDOM_STENCILS", "0:24").split(":"))
+# Of stencils that once went wrong: 897519 stores bytes with masks that wait on the stack, of which LLVM forgot a part.
+FOUND = [897519]
+SEEDS = [*range(FIRST, FIRST + COUNT), *(seed for seed in FOUND if not FIRST <= seed < FIRST + COUNT)]
 DOMAIN = (13, 9, 7)
 # Of some seeds; where a region needs more points, it is the one above.
 DOMAINS = [DOMAIN, DOMAIN, DOMAIN, (1, 1, 4), (1, 12, 5), (16, 1, 6), (33, 4, 4), (8, 8, 9)]
@@ -35,9 +38,11 @@ BACKENDS = {"i contiguous": "cpu_ifirst", "j contiguous": "cpu_ifirst", "k conti
 def printed() -> dict[int, tuple[str, str]]:
     """Text of the stencil of each seed, without and with functions."""
     command = ["cargo", "run", "--quiet", "-p", "fieldstone-stencil", "--features", "generate"]
-    command += ["--example", "random_stencils", "--", str(FIRST), str(COUNT)]
-    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    parts = [part.split("\n", 1) for part in found.split("# seed ")[1:]]
+    command += ["--example", "random_stencils", "--"]
+    ranges = [(FIRST, COUNT), *((seed, 1) for seed in FOUND)]
+    runs = [[*command, str(first), str(count)] for first, count in ranges]
+    found = [subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout for run in runs]
+    parts = [part.split("\n", 1) for part in "".join(found).split("# seed ")[1:]]
     texts = {int(seed): [text.strip() + "\n" for text in both.split("# functions\n")] for seed, both in parts}
     return {seed: (plain, functions) for seed, (plain, functions) in texts.items()}
 
@@ -122,7 +127,7 @@ def _same_threads_afterwards() -> Iterator[None]:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_every_backend_gives_the_same_bits(
     seed: int, printed: dict[int, tuple[str, str]], from_text: Callable[[str, str], Callable[..., Any]]
 ) -> None:

@@ -5,6 +5,7 @@ use fieldstone_stencil::{Axis, DType};
 
 use super::body::Body;
 use super::builder::Builder;
+use super::bytes;
 use super::entry::Entry;
 use super::place::RowPointer;
 use super::types::{self, Lanes};
@@ -206,6 +207,7 @@ impl Body<'_, '_> {
             None => self
                 .b
                 .value(format_args!("load {kind}, ptr {address}, align {align}")),
+            Some(mask) if self.are_eight_bytes(dtype) => bytes::load(self.b, &mask, address),
             Some(mask) => {
                 let function = format!("llvm.masked.load.{}.p0", self.memory_suffix(dtype));
                 let align = align.to_string();
@@ -246,6 +248,11 @@ impl Body<'_, '_> {
         self.mask.clone().unwrap_or_else(all)
     }
 
+    fn are_eight_bytes(&self, dtype: DType) -> bool {
+        let has_such = self.context.target.vector_bytes() == 64;
+        has_such && bytes::are_eight(self.lanes, dtype.size())
+    }
+
     fn memory_suffix(&self, dtype: DType) -> String {
         match dtype {
             DType::Bool => self.lanes.suffix_of("i8"),
@@ -276,6 +283,9 @@ impl Body<'_, '_> {
                 ));
             });
             return;
+        }
+        if self.are_eight_bytes(dtype) {
+            return bytes::store(self.b, value, &mask, address);
         }
         let function = format!("llvm.masked.store.{}.p0", self.memory_suffix(dtype));
         let (align, masks) = (align.to_string(), self.lanes.of("i1"));

@@ -5,6 +5,7 @@
 //! | [`abi`] | the words a kernel is called with |
 //! | `ahead` | what a kernel fetches into the caches before it needs it |
 //! | `builder` | blocks, loops and fresh names |
+//! | `bytes` | eight elements of one byte, with a mask |
 //! | `numbering` | what is known already, and not written again |
 //! | `types` | LLVM's names of types and constants |
 //! | [`module`](Module) | what is made: text, and kernels |
@@ -35,6 +36,7 @@ mod arithmetic;
 pub mod blocks;
 mod body;
 mod builder;
+mod bytes;
 mod columns;
 mod element;
 mod emission;

@@ -8,6 +8,7 @@ pub(super) mod turn;
 use crate::tile::LINE;
 
 use super::builder::Builder;
+use super::bytes;
 use super::memory::{Fetch, prefetch, splat};
 use super::types::Lanes;
 use super::value::Value;
@@ -287,6 +288,9 @@ impl Squares {
         let Some(mask) = mask else {
             return b.value(format_args!("load {kind}, ptr {address}, align {align}"));
         };
+        if bytes::are_eight(self.lanes(), self.size) {
+            return bytes::load(b, mask, address);
+        }
         let arguments = [
             ("ptr", address),
             ("i32", &align.to_string()),
@@ -331,6 +335,9 @@ impl Squares {
                 None => b.effect(format_args!(
                     "store {kind} {value}, ptr {address}, align {align}"
                 )),
+                Some(masks) if bytes::are_eight(self.lanes(), self.size) => {
+                    bytes::store(b, value, &masks[number], address);
+                }
                 Some(masks) => {
                     let arguments = [
                         (kind.as_str(), value.as_str()),
