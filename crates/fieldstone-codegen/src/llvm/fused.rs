@@ -284,7 +284,7 @@ impl Fused<'_> {
     fn emit_row(&self, b: &mut Builder, way: Way<'_>, rows: &Rows) {
         match self.panel {
             _ if let Way::Known(rounds) = way => self.emit_known(b, rounds),
-            Some(panel) => self.emit_panels(b, panel),
+            Some(panel) => self.emit_panels(b, panel, rows),
             None if self.one_vector().is_some() => self.emit_one_vector(b),
             None => {
                 let tile = self.of_tile(b, rows);

@@ -4,7 +4,7 @@
 
 use fieldstone_stencil::Offset;
 
-use super::{Aligned, BEYOND, Fused, Rounds, Stream};
+use super::{Aligned, BEYOND, Fused, Rounds, Rows, Stream};
 use crate::llvm::builder::Builder;
 use crate::llvm::memory::{any_inside, splat};
 use crate::llvm::place::{Panel, RowPointer, Spacing};
@@ -12,9 +12,13 @@ use crate::llvm::range::may_store_behind;
 use crate::llvm::types::Lanes;
 
 impl Fused<'_> {
-    pub(super) fn emit_panels(&self, b: &mut Builder, panel: &Panel) {
+    pub(super) fn emit_panels(&self, b: &mut Builder, panel: &Panel, rows: &Rows) {
         let (first, end) = self.ends(b, "0");
-        let roomy = self.is_roomy(b, &first, &end);
+        let inside = self.is_inside_of_tile(b, panel, rows, (&first, &end));
+        let roomy = b.choose(&inside, &["i1"], vec![String::from("true")], |b| {
+            vec![self.is_roomy(b, &first, &end)]
+        });
+        let [roomy] = roomy.try_into().expect("one value");
         let (whole_first, whole_end) = self.whole(b, &first, &end);
         let rounds = Rounds {
             whole_first: b.select(&roomy, &whole_first, BEYOND),
@@ -27,6 +31,28 @@ impl Fused<'_> {
             fetches: self.entry.fetches_rows.clone(),
         };
         self.repeat(b, &rounds);
+    }
+
+    /// Whether a row is one of those that all stages compute, and these have memory around them in all of the tile. Loops around rows
+    /// do not change that.
+    fn is_inside_of_tile(
+        &self,
+        b: &mut Builder,
+        panel: &Panel,
+        rows: &Rows,
+        ends: (&str, &str),
+    ) -> String {
+        let computed = &self.stages[0];
+        let slide = self.roles.slide.index();
+        let (level, begin) = (&computed.row.index[2], &computed.row.tile[slide]);
+        let all = Rows {
+            slides: (begin.clone(), rows.slides.1.clone()),
+            blocks: (level.clone(), b.add(level, panel.lanes.width)),
+        };
+        let inside = self.is_inside(b, &all, ends);
+        let step = b.sub(&computed.row.index[slide], computed.ahead.0[slide]);
+        let begun = b.value(format_args!("icmp sge i64 {step}, {begin}"));
+        b.value(format_args!("and i1 {inside}, {begun}"))
     }
 
     /// Whether all lanes of results may be stored: they are computed, or lie in padding.

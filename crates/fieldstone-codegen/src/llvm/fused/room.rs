@@ -67,18 +67,7 @@ impl Fused<'_> {
             low = b.sub(&first, &more);
             high = b.add(&end, more);
         }
-        let mut inside = String::from("true");
-        let mut done = HashSet::new();
-        for stream in &self.streams {
-            if matches!(stream.source, Source::Memory { .. })
-                && !self.is_ring(stream.target)
-                && !self.is_exact(stream.target)
-                && done.insert(stream.target)
-            {
-                let this = self.is_tile_inside(b, rows, stream.target, (&low, &high));
-                inside = b.value(format_args!("and i1 {inside}, {this}"));
-            }
-        }
+        let inside = self.is_inside(b, rows, (&low, &high));
         OfTile {
             key,
             streamed,
@@ -88,6 +77,23 @@ impl Fused<'_> {
             streaming,
             inside,
         }
+    }
+
+    /// Whether all that rows of a tile read is in the arrays.
+    pub(super) fn is_inside(&self, b: &mut Builder, rows: &Rows, ends: (&str, &str)) -> String {
+        let mut inside = String::from("true");
+        let mut done = HashSet::new();
+        for stream in &self.streams {
+            if matches!(stream.source, Source::Memory { .. })
+                && !self.is_ring(stream.target)
+                && !self.is_exact(stream.target)
+                && done.insert(stream.target)
+            {
+                let this = self.is_tile_inside(b, rows, stream.target, ends);
+                inside = b.value(format_args!("and i1 {inside}, {this}"));
+            }
+        }
+        inside
     }
 
     /// Whether all that rows of a tile read of a target is in its array.
