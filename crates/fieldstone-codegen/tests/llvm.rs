@@ -212,6 +212,26 @@ fn results_that_go_past_the_caches_are_not_fetched() {
 }
 
 #[test]
+fn loops_leave_it_to_the_foremost_one_to_fetch_what_they_read() {
+    // Neighbours so far away are no registers of the same loop.
+    let fetched = |levels: &str| {
+        let text = format!(
+            "\
+def two(a, b):
+    with computation(PARALLEL), interval(...):
+        t = a[0, 1, 0] - a
+    with computation(PARALLEL), {levels}:
+        b = t[9, 0, 0] * a
+"
+        );
+        let text = emitted(&text, &["IJK float64"; 2], vec![Some(Axis::I); 2], AVX512);
+        text.matches("call void @llvm.prefetch").count()
+    };
+    assert_eq!(fetched("interval(...)"), 1);
+    assert_eq!(fetched("interval(1, None)"), 2, "loops on other levels");
+}
+
+#[test]
 fn short_rows_that_take_long_are_fetched_in_order_too() {
     let in_order = |value: &str, axis: Axis| {
         let text = format!(

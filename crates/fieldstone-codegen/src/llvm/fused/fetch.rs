@@ -158,11 +158,11 @@ impl Fused<'_> {
         order_of_rows(self.roles)
     }
 
-    /// Of the streams of each array the one that gets to new memory first.
+    /// Of each array the stream that gets to new memory first, if none of another loop does so before: what that one fetches is
+    /// near when this loop gets there.
     fn leading(&self) -> Vec<usize> {
         let [near, far] = self.order();
-        let order = [far, near];
-        let mut leading: Vec<(Target, [i32; 2], usize)> = Vec::new();
+        let mut leading: Vec<usize> = Vec::new();
         for (number, stream) in self.streams.iter().enumerate() {
             let Source::Memory {
                 stage,
@@ -176,14 +176,13 @@ impl Fused<'_> {
                 continue;
             }
             let row = offset + self.stages[stage].ahead;
-            let row = order.map(|axis| row.along(axis));
-            let same = |found: &&mut (Target, _, _)| found.0 == stream.target;
-            match leading.iter_mut().find(same) {
-                Some(found) if found.1 < row => *found = (stream.target, row, number),
-                Some(_) => {}
-                None => leading.push((stream.target, row, number)),
+            let row = [far, near].map(|axis| row.along(axis));
+            let foremost = self.foremost.get(&stream.target);
+            let is_known = |known: &usize| self.streams[*known].target == stream.target;
+            if foremost.is_none_or(|foremost| row >= *foremost) && !leading.iter().any(is_known) {
+                leading.push(number);
             }
         }
-        leading.into_iter().map(|(_, _, number)| number).collect()
+        leading
     }
 }
