@@ -58,6 +58,8 @@ pub struct Scratch {
     pub line: Option<usize>,
     /// Points of such a row where columns share cache lines, unless tiles were chosen.
     pub short: Option<usize>,
+    /// Points of such a row where columns are a multiple of 512 bytes apart and stay in the caches, unless tiles were chosen.
+    pub aliased: Option<usize>,
     /// Bytes of the second-level cache that are left to the fields of such rows.
     pub left: usize,
     /// Points of the rows of a tile, at most, of a nest without scratch that reads other rows along the block axis than the one

@@ -14,6 +14,10 @@ use crate::target::Target;
 /// computed.
 const PANELS: &[usize] = &[64, 48, 32];
 
+/// Points of such rows where the same line of each column has its place in one eighth of the first-level cache: those of rows that
+/// are read again would not stay there.
+const ALIASED_PANELS: usize = 48;
+
 /// Points of such rows where tiles have several lines of each.
 const SHORT_PANELS: usize = 32;
 
@@ -63,6 +67,7 @@ impl Scratch {
         let is_chosen = chosen.or(choices.tile(nest.roles.vector)).is_some();
         Scratch {
             short: (!is_chosen && EDGES * around(nest) <= short).then_some(short),
+            aliased: (!is_chosen).then_some(ALIASED_PANELS.min(vector)),
             lanes: Some(lanes),
             line: chosen.is_none().then_some(line),
             left: target.caches.second - budget,

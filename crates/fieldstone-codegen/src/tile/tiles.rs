@@ -26,6 +26,9 @@ const LONG: usize = 2048;
 /// Lines of such a column that a tile has where it has one of others: that of a page of its own is found anew for each tile.
 const LINES_OF_LONG: usize = 4;
 
+/// Bytes between lines that have their places in the same eighth of a first-level cache.
+const ALIAS: usize = 512;
+
 /// How columns whose levels follow each other in memory share cache lines with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lines {
@@ -65,7 +68,7 @@ impl Tiles {
         }
     }
 
-    /// Tiles of a nest of rows that computes `points` points along each axis; `near` if planes may be so small
+    /// Tiles of a nest of rows that computes `points` points along each axis; `near` if rows or planes may be so small
     /// that they stay in the first-level cache.
     pub(crate) fn of_rows(
         nest: &RowNest,
@@ -81,8 +84,11 @@ impl Tiles {
             points[roles.block.index()] += line - 1;
         }
         let mut size = points;
-        // Rows of fewer points leave room for more lines of each.
-        let short = (scratch.short).filter(|_| lines == Lines::Shared);
+        let short = match lines {
+            // Rows of fewer points leave room for more lines of each.
+            Lines::Shared => scratch.short,
+            _ => (scratch.aliased).filter(|_| near && scratch.is_aliased(points)),
+        };
         if let Some(cap) = short.or(scratch.vector) {
             let points = points[roles.vector.index()];
             size[roles.vector.index()] = match roles.are_panels() {
@@ -171,6 +177,13 @@ impl Tiles {
 }
 
 impl Scratch {
+    /// Whether columns of so many points along each axis, of whole cache lines, are a multiple of [`ALIAS`] bytes apart.
+    fn is_aliased(&self, points: [usize; 3]) -> bool {
+        let levels = points[Axis::K.index()];
+        let lines = self.line.map(|line| levels.div_ceil(line) * LINE);
+        lines.is_some_and(|bytes| bytes.is_multiple_of(ALIAS))
+    }
+
     /// Rows along `K` of a tile along the block axis, of so many points, where what they read should stay near.
     pub(crate) fn near_columns(&self, points: usize) -> Option<usize> {
         let near = self.near.filter(|_| self.block.is_none());
@@ -188,4 +201,38 @@ impl Scratch {
 fn even(points: usize, cap: usize) -> usize {
     let tiles = points.div_ceil(cap).max(1);
     points.div_ceil(tiles).next_multiple_of(LINE).min(cap)
+}
+
+#[cfg(test)]
+mod tests {
+    use fieldstone_stencil::Extent;
+
+    use super::*;
+
+    #[test]
+    fn rows_have_fewer_points_where_columns_share_places_of_the_first_level_cache() {
+        let nest = RowNest {
+            roles: Roles::of_panels(),
+            extent: Extent::default(),
+            stages: Vec::new(),
+            loops: Vec::new(),
+        };
+        let scratch = Scratch {
+            vector: Some(64),
+            block: Some(64),
+            lanes: Some(8),
+            line: Some(8),
+            aliased: Some(48),
+            ..Scratch::default()
+        };
+        let points = |levels: usize, near: bool| {
+            let domain = [128, 128, levels];
+            Tiles::of_rows(&nest, &scratch, domain, 2, Lines::Apart, near).size[1]
+        };
+        assert_eq!(
+            [52, 60, 64, 72, 124].map(|levels| points(levels, true)),
+            [64, 43, 43, 64, 43]
+        );
+        assert_eq!(points(64, false), 64, "rows from memory");
+    }
 }
