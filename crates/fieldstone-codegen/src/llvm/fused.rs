@@ -32,16 +32,16 @@ mod stream;
 
 use std::collections::{HashMap, HashSet};
 
-use fieldstone_stencil::ir::{Stmt, StmtKind, Target};
+use fieldstone_stencil::ir::Target;
 use fieldstone_stencil::schedule::{Roles, RowNest, Stage};
-use fieldstone_stencil::visit::{Accesses, accesses};
-use fieldstone_stencil::{DType, Interval, Offset};
+use fieldstone_stencil::visit::accesses;
+use fieldstone_stencil::{DType, Offset};
 
 use crate::lanes::widest;
 use crate::tile::MOST_LANES;
 
+use self::fetch::foremost;
 use self::room::OfTile;
-use super::ahead::order_of_rows;
 use super::builder::Builder;
 use super::entry::{Context, Entry};
 use super::place::{self, Panel, Row, Spacing};
@@ -192,26 +192,6 @@ pub(super) fn ways(
     shared: &HashSet<Target>,
 ) -> Option<Vec<(String, Option<Rounds>)>> {
     Fused::new((context, entry), b, nest, stages, shared).ways(b, rows)
-}
-
-/// Of the rows that loops on some levels read of each target, outside of regions, the one that gets to new memory first: its place
-/// along the axis that is visited last, and along the other one.
-fn foremost(nest: &RowNest, levels: Interval) -> HashMap<Target, [i32; 2]> {
-    let [near, far] = order_of_rows(nest.roles);
-    let mut foremost: HashMap<Target, [i32; 2]> = HashMap::new();
-    let loops = nest.loops().filter(|(row_loop, _)| row_loop.fused);
-    let stages = loops.flat_map(|(_, stages)| stages);
-    for stage in stages.filter(|stage| stage.interval == levels) {
-        let ahead = nest.ahead(stage);
-        let everywhere = |statement: &&Stmt| !matches!(statement.kind, StmtKind::Region { .. });
-        let statements = stage.statements.iter().filter(everywhere);
-        for (target, offset) in statements.flat_map(|statement| Accesses::of(statement).reads) {
-            let row = [far, near].map(|axis| (offset + ahead).along(axis));
-            let known = foremost.entry(target).or_insert(row);
-            *known = (*known).max(row);
-        }
-    }
-    foremost
 }
 
 impl<'a> Fused<'a> {

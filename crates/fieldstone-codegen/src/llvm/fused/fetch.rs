@@ -1,14 +1,37 @@
 //! Later rows that are fetched into the caches.
 
-use fieldstone_stencil::ir::Target;
-use fieldstone_stencil::visit::accesses;
-use fieldstone_stencil::{Axis, Offset};
+use std::collections::HashMap;
+
+use fieldstone_stencil::ir::{Stmt, StmtKind, Target};
+use fieldstone_stencil::schedule::RowNest;
+use fieldstone_stencil::visit::{Accesses, accesses};
+use fieldstone_stencil::{Axis, Interval, Offset};
 
 use super::{Aligned, Fused, Rounds, Source};
 use crate::llvm::ahead::{SOON_IN_PLANES, order_of_rows};
 use crate::llvm::builder::Builder;
 use crate::llvm::memory::{Fetch, block_address, fetch, prefetch};
 use crate::tile::LINE;
+
+/// Of the rows that loops on some levels read of each target, outside of regions, the one that gets to new memory first: its place
+/// along the axis that is visited last, and along the other one.
+pub(super) fn foremost(nest: &RowNest, levels: Interval) -> HashMap<Target, [i32; 2]> {
+    let [near, far] = order_of_rows(nest.roles);
+    let mut foremost: HashMap<Target, [i32; 2]> = HashMap::new();
+    let loops = nest.loops().filter(|(row_loop, _)| row_loop.fused);
+    let stages = loops.flat_map(|(_, stages)| stages);
+    for stage in stages.filter(|stage| stage.interval == levels) {
+        let ahead = nest.ahead(stage);
+        let everywhere = |statement: &&Stmt| !matches!(statement.kind, StmtKind::Region { .. });
+        let statements = stage.statements.iter().filter(everywhere);
+        for (target, offset) in statements.flat_map(|statement| Accesses::of(statement).reads) {
+            let row = [far, near].map(|axis| (offset + ahead).along(axis));
+            let known = foremost.entry(target).or_insert(row);
+            *known = (*known).max(row);
+        }
+    }
+    foremost
+}
 
 impl Fused<'_> {
     /// Fetches those ends of a later row that are not stored as whole vectors: stores past the caches cannot wait for memory, but
