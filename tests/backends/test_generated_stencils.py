@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 import fieldstone
-from fieldstone import errors, gtscript
+from fieldstone import errors, gtscript, storage
+from tests.backends.columns import LINE
 
 ROOT = Path(__file__).resolve().parents[2]
 FIRST, COUNT = map(int, os.environ.get("FIELDSTONE_RANDOM_STENCILS", "0:24").split(":"))
@@ -101,6 +102,27 @@ def outcome(
     return {name: values[name] for name in stencil.field_info}
 
 
+def outcome_past_the_caches(seed: int, definition: Callable[..., Any], domain: tuple[int, ...]) -> dict[str, Any]:
+    """The same of storages whose columns begin with cache lines, as if the caches did not hold them."""
+    stencil = gtscript.stencil("cpu_kfirst", definition, schedule="fetch=1 stores=streamed")
+    values, origins = arguments(stencil, seed, ORDERS["k contiguous"], domain)
+    for name, info in stencil.field_info.items():
+        if info.axes and not info.data_dims:
+            order = tuple(range(len(info.axes)))
+            made = storage.empty(
+                values[name].shape,
+                info.dtype,
+                dims="".join(info.axes),
+                layout=order,
+                alignment_size=LINE,
+                aligned_index=origins[name],
+            )
+            made[...] = values[name]
+            values[name] = made
+    stencil(**values, origin=origins, domain=domain)
+    return {name: np.asarray(values[name]) for name in stencil.field_info}
+
+
 def inside(
     definition: Callable[..., Any], seed: int, fields: dict[str, Any], domain: tuple[int, ...]
 ) -> dict[str, Any]:
@@ -155,3 +177,5 @@ def test_every_backend_gives_the_same_bits(
             assert_same_bits(expected, found, f"{BACKENDS[name]}, {name}, {threads} threads\n{text}")
         found = outcome("gpu", seed, definition, order, domain)
         assert_same_bits(expected, found, f"gpu, {name}\n{text}")
+    found = outcome_past_the_caches(seed, definition, domain)
+    assert_same_bits(expected, found, f"past the caches\n{text}")

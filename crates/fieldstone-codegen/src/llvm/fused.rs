@@ -133,6 +133,8 @@ pub(super) struct Rounds {
     padded: String,
     /// Whether later rows are fetched.
     fetches: String,
+    /// Whether it is known that vectors are in cache lines of their own and later rows are fetched.
+    in_lines: bool,
 }
 
 /// What is known of a row.
@@ -142,6 +144,8 @@ pub(super) enum Way<'a> {
     Any,
     /// That rows of its tile may have no memory around them.
     Outside,
+    /// What [`is_past`] asks.
+    Past,
     /// Its rounds, which are those of all rows of a tile.
     Known(&'a Rounds),
 }
@@ -179,6 +183,19 @@ pub(super) fn row(
         Some(any) => b.when(&any, |b| fused.emit_row(b, way, rows)),
         None => fused.emit_row(b, way, rows),
     }
+}
+
+/// Whether nothing has to be asked for any row of a tile whose rows are fetched: see [`Fused::is_past`]; `stages` is any of these rows.
+pub(super) fn is_past(
+    context: &Context<'_>,
+    entry: &Entry,
+    b: &mut Builder,
+    nest: &RowNest,
+    stages: &[Computed<'_>],
+    rows: &Rows,
+    shared: &HashSet<Target>,
+) -> String {
+    Fused::new((context, entry), b, nest, stages, shared).is_past(b, rows)
 }
 
 /// The ways to compute the short rows of a tile, if there are several; `stages` is any of these rows.
@@ -288,6 +305,7 @@ impl Fused<'_> {
     fn emit_row(&self, b: &mut Builder, way: Way<'_>, rows: &Rows) {
         match self.panel {
             _ if let Way::Known(rounds) = way => self.emit_known(b, rounds),
+            Some(_) if matches!(way, Way::Past) => self.emit_past(b),
             Some(panel) => self.emit_panels(b, panel, rows),
             None if self.one_vector().is_some() => self.emit_one_vector(b),
             None => {
@@ -326,6 +344,7 @@ impl Fused<'_> {
             streaming: (!streamed.is_empty()).then_some(streaming),
             padded: String::from("false"),
             fetches: self.entry.fetches_rows.clone(),
+            in_lines: false,
         };
         self.fetch_ends(b, &rounds, streamed);
         self.repeat(b, &rounds);

@@ -35,6 +35,16 @@ pub(super) struct Panel {
     pub whole: String,
 }
 
+impl Panel {
+    /// One past the last level of the vectors that begin at one, of which the last may be partly computed.
+    pub fn behind(&self, b: &mut Builder, first: &str) -> String {
+        let levels = b.sub(&self.levels.1, first);
+        let more = b.add(&levels, self.lanes.width - 1);
+        let whole = b.value(format_args!("and i64 {more}, -{}", self.lanes.width));
+        b.add(first, whole)
+    }
+}
+
 impl Row {
     /// The axis that vectors lie along.
     pub fn lanes(&self) -> Axis {

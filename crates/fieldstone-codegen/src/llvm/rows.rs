@@ -4,10 +4,12 @@
 //! |---|---|
 //! | `loops` | the loops over a row at a place, and how they take turns |
 //! | `order` | the order of the rows of a tile |
+//! | `past` | tiles of vectors of levels that come from memory and go there |
 //! | `together` | which of them do |
 
 mod loops;
 mod order;
+mod past;
 mod together;
 
 use std::collections::HashSet;
@@ -54,18 +56,33 @@ pub(super) fn rows(
             blocks,
             slides,
             most: most.unwrap_or(0),
+            past: false,
         };
-        order::for_places(context, entry, b, &tile, |b, place| {
-            let shared = shared(nest);
+        let shared = shared(nest);
+        let (first, end) = (b.sub(&tile.slides.0, tile.most), &tile.slides.1);
+        let past = past::is_past(context, entry, b, nest, &tile, &shared);
+        let last = match &past {
+            Some(past) => b.select(past, &tile.slides.0, end),
+            None => end.clone(),
+        };
+        order::for_places(context, entry, b, (&tile, (&first, &last)), |b, place| {
             if is_one(nest) {
                 loops::loops(context, entry, b, nest, place, &shared);
                 return;
             }
             for (number, part) in parts(nest).iter().enumerate() {
                 let name = format!("{name}_part_{number}");
-                call_part(&name, context, b, nest, part, place, &shared);
+                call_part(&name, context, b, (nest, part), place, |b, entry, place| {
+                    loops::loops(context, entry, b, part, place, &shared);
+                });
             }
         });
+        if let Some(past) = past {
+            b.when(&past, |b| {
+                let name = format!("{name}_past");
+                past::call(&name, context, b, nest, &tile, &shared);
+            });
+        }
     });
 }
 
@@ -228,22 +245,35 @@ fn for_blocks(
     interval: Interval,
     body: impl FnOnce(&mut Builder, &str, Option<Panel>),
 ) {
-    let Some(width) = context.scratch.lanes else {
-        b.for_loop(&blocks.0, &blocks.1, "1", |b, block| body(b, block, None));
-        return;
-    };
+    match context.scratch.lanes {
+        None => b.for_loop(&blocks.0, &blocks.1, "1", |b, block| body(b, block, None)),
+        Some(width) => {
+            let (any, panel) = panel(entry, b, place, interval, Lanes { width });
+            b.when(&any, |b| body(b, &place.blocks.0, Some(panel)));
+        }
+    }
+}
+
+/// The levels of an interval that are computed side by side, and whether there are any.
+fn panel(
+    entry: &Entry,
+    b: &mut Builder,
+    place: &Place,
+    interval: Interval,
+    lanes: Lanes,
+) -> (String, Panel) {
     let (first, behind) = &place.blocks;
     let levels = (b.max(first, &entry.levels.0), behind.clone());
     let levels = clip_levels(entry, b, interval, levels);
     let count = b.sub(&levels.1, &levels.0);
     let any = b.value(format_args!("icmp sgt i64 {count}, 0"));
-    let whole = b.value(format_args!("icmp eq i64 {count}, {width}"));
+    let whole = b.value(format_args!("icmp eq i64 {count}, {}", lanes.width));
     let panel = Panel {
-        lanes: Lanes { width },
+        lanes,
         levels,
         whole,
     };
-    b.when(&any, |b| body(b, first, Some(panel)));
+    (any, panel)
 }
 
 /// Whether all conditions hold; `None` where there is none.
@@ -264,7 +294,7 @@ fn is_ready(
     let slide = nest.roles.slide;
     let (before, after) = stage.extent.beyond(nest.extent).along(slide);
     let tests = [bounds(stage, slide), stage.area].map(|area| in_area(entry, b, area, slide, at));
-    let begun = (before + after < place.most).then(|| {
+    let begun = (!place.past && before + after < place.most).then(|| {
         let first = b.sub(&place.slides.0, before);
         b.value(format_args!("icmp sge i64 {at}, {first}"))
     });
@@ -293,6 +323,8 @@ struct Place {
     tile_begin: String,
     /// The largest [`lag`] of the nest.
     most: i32,
+    /// Whether all stages have begun, and what [`past::is_past`] asks is known.
+    past: bool,
 }
 
 impl Place {
@@ -342,6 +374,7 @@ impl Place {
             slides: (s0, s1),
             tile_begin,
             most: self.most,
+            past: self.past,
         }
     }
 }
@@ -352,22 +385,20 @@ fn lag(nest: &RowNest, stage: &Stage) -> i32 {
     before + after
 }
 
-/// Makes a function of some stages and calls it.
+/// Makes a function of some stages of a nest at a place, and calls it.
 fn call_part(
     name: &str,
     context: &Context<'_>,
     b: &mut Builder,
-    nest: &RowNest,
-    part: &RowNest,
+    (nest, part): (&RowNest, &RowNest),
     place: &Place,
-    shared: &HashSet<Target>,
+    body: impl FnOnce(&mut Builder, &Entry, &Place),
 ) {
     let mut builder = Builder::new();
     let mut entry = entry::entry(context, &mut builder, Loops::Rows(part));
     let streamed = Loops::Rows(nest).streamed();
     entry.streamed.retain(|target| streamed.contains(target));
-    let inside = place.inside();
-    loops::loops(context, &entry, &mut builder, part, &inside, shared);
+    body(&mut builder, &entry, &place.inside());
     builder.effect("ret void");
     let list = |values: &[&str]| -> String {
         let values = values.iter().map(|value| format!(", i64 {value}"));

@@ -71,18 +71,15 @@ impl Fused<'_> {
 
     /// Fetches what later rows need that no row needed before, where it is worth it.
     pub(super) fn fetch(&self, b: &mut Builder, rounds: &Rounds, at: &str) {
-        b.when(&rounds.fetches, |b| {
-            let mut read = Vec::new();
-            for number in self.leading() {
-                let stream = &self.streams[number];
-                let Source::Memory { stage, offset, .. } = stream.source else {
-                    continue;
-                };
-                let first = (at, stream.lead * self.width());
-                let pointer = self.preheaders[stage].pointer(stream.target, offset);
-                let address = pointer.at(b, self.dtype(stream.target).size(), first);
-                read.push((stream.target, address));
+        if rounds.in_lines {
+            let next = self.order()[0];
+            for (target, address) in self.read_first(b, at) {
+                fetch(b, self.entry, target, &address, next);
             }
+            return;
+        }
+        b.when(&rounds.fetches, |b| {
+            let read = self.read_first(b, at);
             self.fetch_vectors(b, &read);
             self.fetch_soon(b, &read);
             let Some(streaming) = &rounds.streaming else {
@@ -101,6 +98,22 @@ impl Fused<'_> {
                 self.fetch_vectors(b, &written);
             });
         });
+    }
+
+    /// The vectors that a round reads of new memory.
+    fn read_first(&self, b: &mut Builder, at: &str) -> Vec<(Target, String)> {
+        let mut read = Vec::new();
+        for number in self.leading() {
+            let stream = &self.streams[number];
+            let Source::Memory { stage, offset, .. } = stream.source else {
+                continue;
+            };
+            let first = (at, stream.lead * self.width());
+            let pointer = self.preheaders[stage].pointer(stream.target, offset);
+            let address = pointer.at(b, self.dtype(stream.target).size(), first);
+            read.push((stream.target, address));
+        }
+        read
     }
 
     /// Fetches a vector of each of some arrays at an address, for a later row.
@@ -137,7 +150,7 @@ impl Fused<'_> {
 
     /// Whether vectors of levels of some arrays lie across cache lines; `None` where points are no such vectors. The rest of a line
     /// belongs to the next vector of the same column, which may be one of another tile, and else is fetched much later.
-    fn lies_across(&self, b: &mut Builder, targets: &[Target]) -> Option<String> {
+    pub(super) fn lies_across(&self, b: &mut Builder, targets: &[Target]) -> Option<String> {
         self.panel?;
         let mut bits = String::from("0");
         for target in targets {
@@ -183,7 +196,7 @@ impl Fused<'_> {
 
     /// Of each array the stream that gets to new memory first, if none of another loop does so before: what that one fetches is
     /// near when this loop gets there.
-    fn leading(&self) -> Vec<usize> {
+    pub(super) fn leading(&self) -> Vec<usize> {
         let [near, far] = self.order();
         let mut leading: Vec<usize> = Vec::new();
         for (number, stream) in self.streams.iter().enumerate() {

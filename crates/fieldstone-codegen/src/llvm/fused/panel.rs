@@ -3,7 +3,9 @@
 //! Neighbouring points are whole vectors: what a stage reads of them was loaded, or made, in another round.
 
 use fieldstone_stencil::Offset;
+use fieldstone_stencil::ir::Target;
 
+use super::round::Care;
 use super::{Aligned, BEYOND, Fused, Rounds, Rows, Stream};
 use crate::llvm::builder::Builder;
 use crate::llvm::memory::{any_inside, splat};
@@ -29,8 +31,48 @@ impl Fused<'_> {
             streaming: self.streaming_of_panels(b, panel),
             padded: String::from("false"),
             fetches: self.entry.fetches_rows.clone(),
+            in_lines: false,
         };
         self.repeat(b, &rounds);
+    }
+
+    /// A row of a tile that is known to be as [`Fused::is_past`] asks.
+    pub(super) fn emit_past(&self, b: &mut Builder) {
+        let (first, end) = self.ends(b, "0");
+        let (whole_first, whole_end) = self.whole(b, &first, &end);
+        let rounds = Rounds {
+            whole_first,
+            whole_end: b.min(&whole_end, &end),
+            first,
+            end,
+            roomy: String::from("true"),
+            streaming: (!self.streamed().is_empty()).then(|| String::from("true")),
+            padded: String::from("false"),
+            fetches: String::from("true"),
+            in_lines: true,
+        };
+        self.repeat_with(b, &rounds, &[Care::Points, Care::None]);
+    }
+
+    /// Whether all rows of a tile have memory around them, are in cache lines of their own, and have only vectors that go past the
+    /// caches as a whole, if any do; this is a row whose panel has all levels of the tile.
+    pub(super) fn is_past(&self, b: &mut Builder, rows: &Rows) -> String {
+        let panel = self.panel.expect("points are vectors of levels");
+        let ends = self.ends(b, "0");
+        let mut tests = vec![self.is_inside(b, rows, (&ends.0, &ends.1))];
+        let leading = self.leading().into_iter();
+        let read: Vec<Target> = leading.map(|number| self.streams[number].target).collect();
+        let across = self.lies_across(b, &read);
+        tests.extend(across.map(|across| b.not(&across)));
+        tests.extend(self.streaming_of_panels(b, panel));
+        for result in self.streamed() {
+            let stride = &self.entry.arrays[&result.target].strides[self.roles.slide.index()];
+            let past = self.lanes.width * result.size - 1;
+            let past = b.value(format_args!("and i64 {stride}, {past}"));
+            tests.push(b.value(format_args!("icmp eq i64 {past}, 0")));
+        }
+        let both = |one, other| b.value(format_args!("and i1 {one}, {other}"));
+        tests.into_iter().reduce(both).unwrap_or_default()
     }
 
     /// Whether a row is one of those that all stages compute, and these have memory around them in all of the tile. Loops around rows
@@ -59,12 +101,13 @@ impl Fused<'_> {
     fn is_stored_whole(&self, b: &mut Builder, panel: &Panel, results: &[Aligned]) -> String {
         let (first, (begin, end)) = (&self.stages[0].row.index[2], &panel.levels);
         let sizes = results.iter().map(|result| result.size);
-        let behind = b.add(first, panel.lanes.width);
+        let behind = panel.behind(b, first);
         let size = sizes.max().unwrap_or(1);
         let padded = may_store_behind(self.entry, b, (end, &behind), size);
+        let whole = b.value(format_args!("icmp eq i64 {end}, {behind}"));
+        let whole = b.value(format_args!("or i1 {whole}, {padded}"));
         let begun = b.value(format_args!("icmp eq i64 {begin}, {first}"));
-        let padded = b.value(format_args!("and i1 {padded}, {begun}"));
-        b.value(format_args!("or i1 {}, {padded}", panel.whole))
+        b.value(format_args!("and i1 {whole}, {begun}"))
     }
 
     /// Whether results go past the caches, where any may: if each of their vectors is whole and aligned.

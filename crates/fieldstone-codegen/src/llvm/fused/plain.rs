@@ -80,6 +80,7 @@ impl Fused<'_> {
             streaming: None,
             padded: String::from("false"),
             fetches: String::from("false"),
+            in_lines: false,
             first,
             whole_first,
             whole_end,

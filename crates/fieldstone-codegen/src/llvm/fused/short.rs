@@ -106,6 +106,7 @@ impl Fused<'_> {
             roomy: YES.to_owned(),
             streaming: (!tile.streamed.is_empty()).then_some(tile.streaming),
             fetches: self.entry.fetches_rows.clone(),
+            in_lines: false,
         }
     }
 

@@ -59,7 +59,11 @@ fn fused(
     let each = |b: &mut Builder, in_block: &str, panel: Option<Panel>, way: (usize, Way<'_>)| {
         for (number, one) in loops.iter().enumerate() {
             let computed = computed(entry, b, nest, one, place, (in_block, panel.as_ref()));
-            let way = if way.0 == number { way.1 } else { Way::Any };
+            let way = match way {
+                _ if place.past => Way::Past,
+                (known, way) if known == number => way,
+                _ => Way::Any,
+            };
             fused::row(context, entry, b, nest, (&computed, way), &rows, shared);
         }
     };
@@ -142,6 +146,25 @@ fn one_loop<'a>(
         ranges,
         blocks,
     }
+}
+
+/// Whether all rows of a loop are as [`fused::is_past`] asks, at any step of a tile at which all stages have begun.
+pub(super) fn are_past(
+    context: &Context<'_>,
+    entry: &Entry,
+    b: &mut Builder,
+    (nest, stages): (&RowNest, &[Stage]),
+    (place, panel): (&Place, &Panel),
+    shared: &HashSet<Target>,
+) -> String {
+    let one = one_loop(entry, b, nest, stages, place);
+    let level = &place.blocks.0;
+    let computed = computed(entry, b, nest, &one, place, (level, Some(panel)));
+    let rows = Rows {
+        slides: place.slides.clone(),
+        blocks: (level.clone(), panel.behind(b, level)),
+    };
+    fused::is_past(context, entry, b, nest, &computed, &rows, shared)
 }
 
 /// The rows of the stages of a loop, of which those without an extent compute the one at `in_block`.

@@ -5,26 +5,25 @@ use crate::llvm::builder::Builder;
 use crate::llvm::entry::{Context, Entry};
 use crate::llvm::fused::BEYOND;
 
-/// Runs `body` at all places of a tile. Where points are vectors of levels, those of some rows come before the next vectors of these.
+/// Runs `body` at all places of a tile, from one step along the sliding axis to before another one. Where points are vectors of levels,
+/// those of some rows come before the next vectors of these.
 pub(super) fn for_places(
     context: &Context<'_>,
     entry: &Entry,
     b: &mut Builder,
-    tile: &Place,
+    (tile, (first, end)): (&Place, (&str, &str)),
     body: impl FnOnce(&mut Builder, &Place),
 ) {
-    let first = b.sub(&tile.slides.0, tile.most);
-    let end = &tile.slides.1;
     let (begin, last) = &tile.blocks;
     let Some(lanes) = context.scratch.lanes else {
-        return b.for_loop(&first, end, "1", |b, step| {
+        return b.for_loop(first, end, "1", |b, step| {
             body(b, &tile.at(step, &tile.blocks));
         });
     };
     let levels = b.sub(last, begin);
     let is_one = b.value(format_args!("icmp sle i64 {levels}, {lanes}"));
     let rows = b.select(&is_one, &BEYOND.to_string(), &entry.rows);
-    b.for_loop(&first, end, &rows, |b, first| {
+    b.for_loop(first, end, &rows, |b, first| {
         let behind = b.add(first, &rows);
         let behind = b.min(&behind, end);
         b.for_loop(begin, last, &lanes.to_string(), |b, level| {
@@ -39,7 +38,7 @@ pub(super) fn for_places(
 
 impl Place {
     /// This place at a step, with a range along the block axis.
-    fn at(&self, step: &str, blocks: &(String, String)) -> Place {
+    pub(super) fn at(&self, step: &str, blocks: &(String, String)) -> Place {
         Place {
             step: step.to_owned(),
             blocks: blocks.clone(),

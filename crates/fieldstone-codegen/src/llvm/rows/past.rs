@@ -1,0 +1,95 @@
+//! Tiles of vectors of levels that come from memory and whose results go there.
+//!
+//! What is asked for each row and each vector of such a tile elsewhere is known here: whether there is memory around it, whether later
+//! rows are fetched, and whether results go past the caches. They have a function of their own, in which nothing asks for it.
+
+use std::collections::HashSet;
+
+use fieldstone_stencil::Axis;
+use fieldstone_stencil::ir::Target;
+use fieldstone_stencil::schedule::RowNest;
+
+use super::{Place, call_part, fields, is_one, loops, panel};
+use crate::cost::cycles_of;
+use crate::llvm::builder::Builder;
+use crate::llvm::entry::{Context, Entry};
+use crate::llvm::types::Lanes;
+
+/// Cycles of a vector for each field with three axes, at least. What takes fewer waits for memory, and the longer the more of it is
+/// asked for at once.
+const FEWEST_CYCLES: f64 = 32.0;
+
+/// Whether a tile is such, once all stages have begun; `None` where none is.
+pub(super) fn is_past(
+    context: &Context<'_>,
+    entry: &Entry,
+    b: &mut Builder,
+    nest: &RowNest,
+    tile: &Place,
+    shared: &HashSet<Target>,
+) -> Option<String> {
+    let width = context.scratch.lanes?;
+    let may_be = is_one(nest)
+        && nest.loops.iter().all(|one| one.fused)
+        && !entry.streamed.is_empty()
+        && takes_long(context, nest);
+    if !may_be {
+        return None;
+    }
+    // In a branch: rows of other tiles are not to keep what is computed for this.
+    let near = b.not(&entry.fetches_rows);
+    let past = b.choose(&near, &["i1"], vec![String::from("false")], |b| {
+        let place = tile.at(&tile.slides.0, &tile.blocks);
+        let mut past = String::from("true");
+        for (_, stages) in nest.loops() {
+            let (any, panel) = panel(entry, b, &place, stages[0].interval, Lanes { width });
+            let none = b.not(&any);
+            let this = loops::are_past(context, entry, b, (nest, stages), (&place, &panel), shared);
+            let this = b.value(format_args!("or i1 {none}, {this}"));
+            past = b.value(format_args!("and i1 {past}, {this}"));
+        }
+        vec![past]
+    });
+    past.into_iter().next()
+}
+
+/// Whether a vector takes so many cycles that it matters what is asked for each.
+fn takes_long(context: &Context<'_>, nest: &RowNest) -> bool {
+    let (cycles, _) = cycles_of(nest.stages.iter().flat_map(|stage| &stage.statements));
+    let is_volume = |target: &Target| {
+        let axes = context.program.stencil.target_axes(*target);
+        axes.len() == Axis::ALL.len()
+    };
+    let volumes = fields(&nest.stages)
+        .iter()
+        .filter(|target| is_volume(target))
+        .count();
+    cycles >= FEWEST_CYCLES * volumes as f64
+}
+
+/// Computes such a tile at all steps at which all stages have begun.
+pub(super) fn call(
+    name: &str,
+    context: &Context<'_>,
+    b: &mut Builder,
+    nest: &RowNest,
+    tile: &Place,
+    shared: &HashSet<Target>,
+) {
+    let width = context.scratch.lanes.unwrap_or(1);
+    let place = Place {
+        past: true,
+        ..tile.at(&tile.slides.0, &tile.blocks)
+    };
+    call_part(name, context, b, (nest, nest), &place, |b, entry, place| {
+        let (begin, end) = &place.blocks;
+        b.for_loop(&place.slides.0, &place.slides.1, "1", |b, step| {
+            b.for_loop(begin, end, &width.to_string(), |b, level| {
+                let above = b.add(level, width);
+                let levels = (level.to_owned(), b.min(&above, end));
+                let row = place.at(step, &levels);
+                loops::loops(context, entry, b, nest, &row, shared);
+            });
+        });
+    });
+}
