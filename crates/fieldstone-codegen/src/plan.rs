@@ -85,8 +85,8 @@ impl Plan {
                 let [costly, points] = [costly, levels]
                     .map(|levels| extended([domain[0], domain[1], levels], nest.extent));
                 let threads = worthwhile(cost.nanoseconds(costly), threads);
-                let (vector, all) = (nest.roles.vector, points.iter().product());
-                let near = kernel.keeps_near(vector, all, shared_cache(threads));
+                let all = points.iter().product();
+                let near = kernel.keeps_near(nest.roles, all, shared_cache(threads));
                 Tiles::of_rows(nest, &kernel.scratch, points, threads, Lines::Apart, near)
             };
         match &self.schedule.nests[nest] {

@@ -1,6 +1,7 @@
 //! What is made of a program: text, kernels, and where they may fail.
 
 use fieldstone_stencil::ir::{DataDimension, Target};
+use fieldstone_stencil::schedule::Roles;
 use fieldstone_stencil::{Axis, Span};
 
 use super::abi::OwnWords;
@@ -84,9 +85,13 @@ impl Kernel {
         self.streamed > 0 && self.stores.is_none()
     }
 
-    /// Whether tiles of rows may be so small that their planes stay near: those of short rows, others where caches have what they read.
-    pub fn keeps_near(&self, vector: Axis, points: usize, caches: usize) -> bool {
-        vector == Axis::K || !self.fills(points, caches)
+    /// Whether tiles of rows may be so small that their planes stay near: those of short rows, others where caches have what they read,
+    /// if only just where points are vectors of levels.
+    pub fn keeps_near(&self, roles: Roles, points: usize, caches: usize) -> bool {
+        match roles.are_panels() {
+            true => points.saturating_mul(self.moved) <= caches,
+            false => roles.vector == Axis::K || !self.fills(points, caches),
+        }
     }
 
     /// Rows, or levels of a sweep, ahead that are fetched into the caches, for so many points of so many levels.

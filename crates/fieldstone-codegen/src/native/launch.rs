@@ -44,8 +44,8 @@ pub(super) struct Step {
     own_words: Option<OwnWords>,
     /// Per way in which columns share cache lines, in the order of [`Lines::ALL`].
     tiles: [Tiles; Lines::ALL.len()],
-    /// The same where it is for others that results go past the caches: what is read then comes from memory, in its order.
-    tiles_for_others: [Tiles; Lines::ALL.len()],
+    /// The same where others have moved more than the caches hold since the last run: what is read then comes from memory, in its order.
+    tiles_for_memory: [Tiles; Lines::ALL.len()],
     /// Per such way the rows of a tile that are computed for one vector of levels before those for the next one.
     rows: [usize; Lines::ALL.len()],
     /// Threads that are worth it.
@@ -153,13 +153,15 @@ impl Code<'_> {
         let costly = extended(points.costly, nest.extent);
         let mut step = self.step(Points { costly, ..points }, threads, |kernel, threads| {
             let caches = shared_cache(threads);
-            let near = kernel.keeps_near(nest.roles.vector, points.moved, caches);
+            let near = kernel.keeps_near(nest.roles, points.moved, caches);
             Lines::ALL
                 .map(|lines| Tiles::of_rows(nest, &kernel.scratch, computed, threads, lines, near))
         });
         let (scratch, threads) = (&self.kernel.scratch, step.threads);
-        step.tiles_for_others =
-            Lines::ALL.map(|lines| Tiles::of_rows(nest, scratch, computed, threads, lines, false));
+        if nest.roles.are_panels() || !step.streams {
+            step.tiles_for_memory = Lines::ALL
+                .map(|lines| Tiles::of_rows(nest, scratch, computed, threads, lines, false));
+        }
         let from_memory = (self.kernel).fills(points.moved, shared_cache(step.threads));
         step.rows = Lines::ALL.map(|lines| {
             let (tiles, scratch) = (step.tiles[lines as usize], &self.kernel.scratch);
@@ -183,7 +185,7 @@ impl Code<'_> {
             function: self.function,
             own_words: self.kernel.words.clone(),
             tiles,
-            tiles_for_others: tiles,
+            tiles_for_memory: tiles,
             rows: [1; Lines::ALL.len()],
             threads,
             work: match self.cost.is_open() {
@@ -282,9 +284,10 @@ impl Step {
         outlook: Outlook,
         lines: Lines,
     ) -> Result<(), DeviceError> {
-        let for_others = outlook.for_memory && self.may_stream && !self.streams;
-        let tiles = match for_others {
-            true => &self.tiles_for_others[lines as usize],
+        let for_memory = outlook.for_memory && self.may_stream;
+        let for_others = for_memory && !self.streams;
+        let tiles = match for_memory {
+            true => &self.tiles_for_memory[lines as usize],
             false => &self.tiles[lines as usize],
         };
         words[Words::LEVELS] = levels.start as u64;
