@@ -33,7 +33,7 @@ mod stream;
 use std::collections::{HashMap, HashSet};
 
 use fieldstone_stencil::ir::Target;
-use fieldstone_stencil::schedule::{Roles, RowNest, Stage};
+use fieldstone_stencil::schedule::{Roles, Stage};
 use fieldstone_stencil::visit::accesses;
 use fieldstone_stencil::{DType, Offset};
 
@@ -47,6 +47,7 @@ use super::entry::{Context, Entry};
 use super::place::{self, Panel, Row, Spacing};
 use super::preheader::{Preheader, preheader};
 use super::region::{crosses, regions, vectors_without, widest_regions};
+use super::setting::Setting;
 use super::types::Lanes;
 
 /// Vectors along a row within which neighbours are taken from registers.
@@ -144,8 +145,8 @@ pub(super) enum Way<'a> {
     Any,
     /// That rows of its tile may have no memory around them.
     Outside,
-    /// What [`is_past`] asks.
-    Past,
+    /// What [`is_far`] asks.
+    Far,
     /// Its rounds, which are those of all rows of a tile.
     Known(&'a Rounds),
 }
@@ -166,15 +167,12 @@ struct Aligned {
 
 /// Computes a row of each stage.
 pub(super) fn row(
-    context: &Context<'_>,
-    entry: &Entry,
+    setting: Setting<'_>,
     b: &mut Builder,
-    nest: &RowNest,
     (stages, way): (&[Computed<'_>], Way<'_>),
     rows: &Rows,
-    shared: &HashSet<Target>,
 ) {
-    let fused = Fused::new((context, entry), b, nest, stages, shared);
+    let fused = Fused::new(setting, b, stages);
     // A row of which no stage computes anything may be where there is no memory.
     let some = stages.iter().map(|computed| computed.active.clone());
     let some: Option<Vec<String>> = some.collect();
@@ -185,40 +183,34 @@ pub(super) fn row(
     }
 }
 
-/// Whether nothing has to be asked for any row of a tile whose rows are fetched: see [`Fused::is_past`]; `stages` is any of these rows.
-pub(super) fn is_past(
-    context: &Context<'_>,
-    entry: &Entry,
+/// Whether nothing has to be asked for any row of a tile whose rows are fetched: see [`Fused::is_far`]; `stages` is any of these rows.
+pub(super) fn is_far(
+    setting: Setting<'_>,
     b: &mut Builder,
-    nest: &RowNest,
     stages: &[Computed<'_>],
     rows: &Rows,
-    shared: &HashSet<Target>,
 ) -> String {
-    Fused::new((context, entry), b, nest, stages, shared).is_past(b, rows)
+    Fused::new(setting, b, stages).is_far(b, rows)
 }
 
 /// The ways to compute the short rows of a tile, if there are several; `stages` is any of these rows.
 pub(super) fn ways(
-    context: &Context<'_>,
-    entry: &Entry,
+    setting: Setting<'_>,
     b: &mut Builder,
-    nest: &RowNest,
     stages: &[Computed<'_>],
     rows: &Rows,
-    shared: &HashSet<Target>,
 ) -> Option<Vec<(String, Option<Rounds>)>> {
-    Fused::new((context, entry), b, nest, stages, shared).ways(b, rows)
+    Fused::new(setting, b, stages).ways(b, rows)
 }
 
 impl<'a> Fused<'a> {
-    fn new(
-        (context, entry): (&'a Context<'a>, &'a Entry),
-        b: &mut Builder,
-        nest: &RowNest,
-        stages: &'a [Computed<'a>],
-        shared: &'a HashSet<Target>,
-    ) -> Fused<'a> {
+    fn new(setting: Setting<'a>, b: &mut Builder, stages: &'a [Computed<'a>]) -> Fused<'a> {
+        let Setting {
+            context,
+            entry,
+            nest,
+            shared,
+        } = setting;
         let widest = |computed: &Computed<'_>| widest(&context.program.stencil, computed.stage);
         let widest = stages.iter().map(widest).max().unwrap_or(1);
         let width = (context.target.vector_bytes() / widest).min(MOST_LANES);
@@ -305,7 +297,7 @@ impl Fused<'_> {
     fn emit_row(&self, b: &mut Builder, way: Way<'_>, rows: &Rows) {
         match self.panel {
             _ if let Way::Known(rounds) = way => self.emit_known(b, rounds),
-            Some(_) if matches!(way, Way::Past) => self.emit_past(b),
+            Some(_) if matches!(way, Way::Far) => self.emit_far(b),
             Some(panel) => self.emit_panels(b, panel, rows),
             None if self.one_vector().is_some() => self.emit_one_vector(b),
             None => {

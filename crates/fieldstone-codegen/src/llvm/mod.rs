@@ -13,6 +13,7 @@
 //! | `kernel` | one function for each nest |
 //! | `entry` | what a kernel is made from, and what it reads on entry |
 //! | `rows`, `columns` | the loops of the two kinds of nests, over `range`s of points |
+//! | `setting` | what the loops of a nest of rows are written with |
 //! | `transposition` | functions that transpose columns of an array in registers |
 //! | `value` | values that are composed of several arrays on their way there |
 //! | `place` | addresses of what a row reads and writes |
@@ -57,6 +58,7 @@ mod region;
 mod remainder;
 mod row;
 mod rows;
+mod setting;
 mod transposition;
 mod types;
 mod value;

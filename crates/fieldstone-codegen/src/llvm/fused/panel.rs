@@ -36,8 +36,8 @@ impl Fused<'_> {
         self.repeat(b, &rounds);
     }
 
-    /// A row of a tile that is known to be as [`Fused::is_past`] asks.
-    pub(super) fn emit_past(&self, b: &mut Builder) {
+    /// A row of a tile that is known to be as [`Fused::is_far`] asks.
+    pub(super) fn emit_far(&self, b: &mut Builder) {
         let (first, end) = self.ends(b, "0");
         let (whole_first, whole_end) = self.whole(b, &first, &end);
         let rounds = Rounds {
@@ -56,7 +56,7 @@ impl Fused<'_> {
 
     /// Whether all rows of a tile have memory around them, are in cache lines of their own, and have only vectors that go past the
     /// caches as a whole, if any do; this is a row whose panel has all levels of the tile.
-    pub(super) fn is_past(&self, b: &mut Builder, rows: &Rows) -> String {
+    pub(super) fn is_far(&self, b: &mut Builder, rows: &Rows) -> String {
         let panel = self.panel.expect("points are vectors of levels");
         let ends = self.ends(b, "0");
         let mut tests = vec![self.is_inside(b, rows, (&ends.0, &ends.1))];

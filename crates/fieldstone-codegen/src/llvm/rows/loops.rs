@@ -1,35 +1,27 @@
 //! The loops over a row at a place of a nest.
 
-use std::collections::HashSet;
-
 use fieldstone_stencil::Axis;
-use fieldstone_stencil::ir::Target;
 use fieldstone_stencil::schedule::{RowNest, Stage};
 
-use super::{Place, all, bounds, for_blocks, is_ready, together, widen};
+use super::order::Place;
+use super::{all, bounds, for_blocks, is_ready, together, widen};
 use crate::llvm::builder::Builder;
-use crate::llvm::entry::{Context, Entry};
+use crate::llvm::entry::Entry;
 use crate::llvm::fused::{self, Computed, Rows, Way};
 use crate::llvm::place::{Panel, Row};
 use crate::llvm::range::{clip_levels, in_area};
+use crate::llvm::setting::Setting;
 
 /// The loops over a row at a place.
-pub(super) fn loops(
-    context: &Context<'_>,
-    entry: &Entry,
-    b: &mut Builder,
-    nest: &RowNest,
-    place: &Place,
-    shared: &HashSet<Target>,
-) {
-    for together in together::loops(nest) {
+pub(super) fn loops(setting: Setting<'_>, b: &mut Builder, place: &Place) {
+    for together in together::loops(setting.nest) {
         match together.as_slice() {
             [(row_loop, stages)] if !row_loop.fused => {
-                super::stages(context, entry, b, nest, stages, place);
+                super::stages(setting, b, stages, place);
             }
             some => {
                 let some: Vec<&[Stage]> = some.iter().map(|(_, stages)| *stages).collect();
-                fused(context, entry, b, (nest, &some), place, shared);
+                fused(setting, b, &some, place);
             }
         }
     }
@@ -37,14 +29,13 @@ pub(super) fn loops(
 
 /// The rows that stages of each loop compute together, one block behind the other, of which each is done with all loops before the
 /// next one.
-fn fused(
-    context: &Context<'_>,
-    entry: &Entry,
-    b: &mut Builder,
-    (nest, loops): (&RowNest, &[&[Stage]]),
-    place: &Place,
-    shared: &HashSet<Target>,
-) {
+fn fused(setting: Setting<'_>, b: &mut Builder, loops: &[&[Stage]], place: &Place) {
+    let Setting {
+        context,
+        entry,
+        nest,
+        ..
+    } = setting;
     let roles = nest.roles;
     let loops: Vec<OneLoop<'_>> = (loops.iter())
         .map(|stages| one_loop(entry, b, nest, stages, place))
@@ -60,11 +51,11 @@ fn fused(
         for (number, one) in loops.iter().enumerate() {
             let computed = computed(entry, b, nest, one, place, (in_block, panel.as_ref()));
             let way = match way {
-                _ if place.past => Way::Past,
+                _ if place.far => Way::Far,
                 (known, way) if known == number => way,
                 _ => Way::Any,
             };
-            fused::row(context, entry, b, nest, (&computed, way), &rows, shared);
+            fused::row(setting, b, (&computed, way), &rows);
         }
     };
     let is_one = most == 0 && context.scratch.block_rows(roles) <= 1;
@@ -76,12 +67,12 @@ fn fused(
     let ways = together::longest(nest, &loops, |one| one.stages).and_then(|number| {
         let any = computed(entry, b, nest, &loops[number], place, (&blocks.0, None));
         let any = any.as_slice();
-        let ways = fused::ways(context, entry, b, nest, any, &rows, shared)?;
+        let ways = fused::ways(setting, b, any, &rows)?;
         Some((number, ways))
     });
     let Some((number, ways)) = ways else {
         let each = |b: &mut Builder, block: &str, panel| each(b, block, panel, (0, Way::Any));
-        return for_blocks(context, entry, b, (&blocks, place), interval, each);
+        return for_blocks(setting, b, (&blocks, place), interval, each);
     };
     for (condition, rounds) in ways {
         let way = rounds.as_ref().map_or(Way::Outside, Way::Known);
@@ -148,15 +139,14 @@ fn one_loop<'a>(
     }
 }
 
-/// Whether all rows of a loop are as [`fused::is_past`] asks, at any step of a tile at which all stages have begun.
-pub(super) fn are_past(
-    context: &Context<'_>,
-    entry: &Entry,
+/// Whether all rows of a loop are as [`fused::is_far`] asks, at any step of a tile at which all stages have begun.
+pub(super) fn are_far(
+    setting: Setting<'_>,
     b: &mut Builder,
-    (nest, stages): (&RowNest, &[Stage]),
+    stages: &[Stage],
     (place, panel): (&Place, &Panel),
-    shared: &HashSet<Target>,
 ) -> String {
+    let Setting { entry, nest, .. } = setting;
     let one = one_loop(entry, b, nest, stages, place);
     let level = &place.blocks.0;
     let computed = computed(entry, b, nest, &one, place, (level, Some(panel)));
@@ -164,7 +154,7 @@ pub(super) fn are_past(
         slides: place.slides.clone(),
         blocks: (level.clone(), panel.behind(b, level)),
     };
-    fused::is_past(context, entry, b, nest, &computed, &rows, shared)
+    fused::is_far(setting, b, &computed, &rows)
 }
 
 /// The rows of the stages of a loop, of which those without an extent compute the one at `in_block`.

@@ -3,16 +3,17 @@
 //! What is asked for each row and each vector of such a tile elsewhere is known here: whether there is memory around it, whether later
 //! rows are fetched, and whether results go past the caches. They have a function of their own, in which nothing asks for it.
 
-use std::collections::HashSet;
-
 use fieldstone_stencil::Axis;
 use fieldstone_stencil::ir::Target;
 use fieldstone_stencil::schedule::RowNest;
 
-use super::{Place, call_part, fields, is_one, loops, panel};
+use super::order::Place;
+use super::parts::{call_part, fields, is_one};
+use super::{loops, panel};
 use crate::cost::cycles_of;
 use crate::llvm::builder::Builder;
-use crate::llvm::entry::{Context, Entry};
+use crate::llvm::entry::Context;
+use crate::llvm::setting::Setting;
 use crate::llvm::types::Lanes;
 
 /// Cycles of a vector for each field with three axes, at least. What takes fewer waits for memory, and the longer the more of it is
@@ -20,15 +21,16 @@ use crate::llvm::types::Lanes;
 const FEWEST_CYCLES: f64 = 32.0;
 
 /// Whether a tile is such, once all stages have begun; `None` where none is.
-pub(super) fn is_past(
-    context: &Context<'_>,
-    entry: &Entry,
-    b: &mut Builder,
-    nest: &RowNest,
-    tile: &Place,
-    shared: &HashSet<Target>,
-) -> Option<String> {
-    let width = context.scratch.lanes?;
+pub(super) fn is_far(setting: Setting<'_>, b: &mut Builder, tile: &Place) -> Option<String> {
+    let Setting {
+        context,
+        entry,
+        nest,
+        ..
+    } = setting;
+    let lanes = Lanes {
+        width: context.scratch.lanes?,
+    };
     let may_be = is_one(nest)
         && nest.loops.iter().all(|one| one.fused)
         && !entry.streamed.is_empty()
@@ -38,19 +40,19 @@ pub(super) fn is_past(
     }
     // In a branch: rows of other tiles are not to keep what is computed for this.
     let near = b.not(&entry.fetches_rows);
-    let past = b.choose(&near, &["i1"], vec![String::from("false")], |b| {
+    let far = b.choose(&near, &["i1"], vec![String::from("false")], |b| {
         let place = tile.at(&tile.slides.0, &tile.blocks);
-        let mut past = String::from("true");
+        let mut far = String::from("true");
         for (_, stages) in nest.loops() {
-            let (any, panel) = panel(entry, b, &place, stages[0].interval, Lanes { width });
+            let (any, panel) = panel(entry, b, &place, stages[0].interval, lanes);
             let none = b.not(&any);
-            let this = loops::are_past(context, entry, b, (nest, stages), (&place, &panel), shared);
+            let this = loops::are_far(setting, b, stages, (&place, &panel));
             let this = b.value(format_args!("or i1 {none}, {this}"));
-            past = b.value(format_args!("and i1 {past}, {this}"));
+            far = b.value(format_args!("and i1 {far}, {this}"));
         }
-        vec![past]
+        vec![far]
     });
-    past.into_iter().next()
+    far.into_iter().next()
 }
 
 /// Whether a vector takes so many cycles that it matters what is asked for each.
@@ -60,36 +62,33 @@ fn takes_long(context: &Context<'_>, nest: &RowNest) -> bool {
         let axes = context.program.stencil.target_axes(*target);
         axes.len() == Axis::ALL.len()
     };
-    let volumes = fields(&nest.stages)
-        .iter()
-        .filter(|target| is_volume(target))
-        .count();
-    cycles >= FEWEST_CYCLES * volumes as f64
+    let fields = fields(&nest.stages);
+    let volumes = fields.iter().filter(|target| is_volume(target));
+    cycles >= FEWEST_CYCLES * volumes.count() as f64
 }
 
 /// Computes such a tile at all steps at which all stages have begun.
-pub(super) fn call(
-    name: &str,
-    context: &Context<'_>,
-    b: &mut Builder,
-    nest: &RowNest,
-    tile: &Place,
-    shared: &HashSet<Target>,
-) {
-    let width = context.scratch.lanes.unwrap_or(1);
+pub(super) fn call(name: &str, setting: Setting<'_>, b: &mut Builder, tile: &Place) {
+    let width = setting.context.scratch.lanes.unwrap_or(1);
     let place = Place {
-        past: true,
+        far: true,
         ..tile.at(&tile.slides.0, &tile.blocks)
     };
-    call_part(name, context, b, (nest, nest), &place, |b, entry, place| {
-        let (begin, end) = &place.blocks;
-        b.for_loop(&place.slides.0, &place.slides.1, "1", |b, step| {
-            b.for_loop(begin, end, &width.to_string(), |b, level| {
-                let above = b.add(level, width);
-                let levels = (level.to_owned(), b.min(&above, end));
-                let row = place.at(step, &levels);
-                loops::loops(context, entry, b, nest, &row, shared);
+    call_part(
+        name,
+        setting,
+        b,
+        setting.nest,
+        &place,
+        |setting, b, place| {
+            let (begin, end) = &place.blocks;
+            b.for_loop(&place.slides.0, &place.slides.1, "1", |b, step| {
+                b.for_loop(begin, end, &width.to_string(), |b, level| {
+                    let above = b.add(level, width);
+                    let levels = (level.to_owned(), b.min(&above, end));
+                    loops::loops(setting, b, &place.at(step, &levels));
+                });
             });
-        });
-    });
+        },
+    );
 }

@@ -155,7 +155,7 @@ def test_same_bits(definition: Callable[..., Any], dtype: type, levels: int, sch
 
 def test_such_tiles_have_a_function_that_asks_nothing() -> None:
     options = {"dtypes": {"real": np.dtype(np.float64)}}
-    function = "@fieldstone_kernel_0_past("
+    function = "@fieldstone_kernel_0_far("
     text = gtscript.stencil("cpu_kfirst", diffusion, **options).inspect("llvm")
     if "nontemporal" not in text:
         pytest.skip("this processor has no stores past the caches")
