@@ -1,11 +1,24 @@
 //! The loops of a nest of columns: blocks of columns, the sweeps over each, and the stages of each level.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `narrow` | sweeps over a block that is a few vectors wide |
+//! | `groups` | groups of levels that such sweeps transpose |
+//! | `meanwhile` | those that they transpose between the levels of the group before |
+//! | `part` | the stages of a level for neighbouring columns |
+//! | `carried` | what a level leaves to the next one in registers |
+//! | `direct` | sweeps whose vectors may be levels of a column |
+//! | `early` | results that a sweep fetches for the one behind it |
+//! | `ahead` | columns of the next block that are fetched |
 
 mod ahead;
 mod carried;
 mod direct;
 mod early;
+mod groups;
 mod meanwhile;
 mod narrow;
+mod part;
 
 use std::collections::{BTreeSet, HashSet};
 

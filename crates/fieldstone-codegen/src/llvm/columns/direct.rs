@@ -14,7 +14,7 @@ use super::super::place;
 use super::super::transposition::turn;
 use super::super::types::Lanes;
 use super::ahead::Columns;
-use super::narrow::Part;
+use super::part::Part;
 use super::{ColumnBlock, Move};
 
 /// Where the vectors of an array lie: in the array if the group is whole, else in scratch.

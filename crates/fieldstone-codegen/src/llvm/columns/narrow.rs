@@ -6,68 +6,26 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fieldstone_stencil::ir::{Order, StmtKind, Target};
+use fieldstone_stencil::Offset;
+use fieldstone_stencil::ir::Order;
 use fieldstone_stencil::schedule::{Stage, Sweep};
-use fieldstone_stencil::visit::Accesses;
-use fieldstone_stencil::{Area, Offset};
 
 use crate::direct::Direct;
-use crate::transposed::{Moment, Next};
+use crate::transposed::Moment;
 
 use super::super::body::Known;
 use super::super::builder::Builder;
-use super::super::memory::{lane_indices, splat};
 use super::super::range::clip_levels;
-use super::super::row::{self, Vectors};
+use super::super::row;
 use super::super::transposition::Way;
-use super::super::types::Lanes;
 use super::super::width;
 use super::ahead::{self, Columns};
 use super::carried::Carried;
 use super::direct::split;
+use super::groups::Moves;
 use super::meanwhile::Meanwhile;
+use super::part::Part;
 use super::{ColumnBlock, Move, level};
-
-/// What moves between arrays and scratch while a sweep runs.
-#[derive(Default)]
-struct Moves<'a> {
-    /// When a group begins.
-    loads: Vec<&'a Move<'a>>,
-    /// Between the levels of the group before.
-    meanwhile: Vec<&'a Move<'a>>,
-    /// When the group before begins.
-    ahead: Vec<&'a Move<'a>>,
-    /// When a group is done.
-    stores: Vec<&'a Move<'a>>,
-}
-
-impl<'a> Moves<'a> {
-    fn of_sweep(all: &'a [Move<'a>], sweep: usize) -> Moves<'a> {
-        let mut found = Moves::default();
-        for each in all {
-            match (each.moment, each.way) {
-                (Moment::Sweep { number, .. }, _) if number != sweep => {}
-                (Moment::Sweep { next, .. }, Way::In) => match next {
-                    Next::Then => found.loads.push(each),
-                    Next::Meanwhile => found.meanwhile.push(each),
-                    Next::Before => found.ahead.push(each),
-                },
-                (Moment::Sweep { .. }, Way::Out) => found.stores.push(each),
-                (Moment::Apart, _) => {}
-            }
-        }
-        found
-    }
-}
-
-/// Neighbouring columns of a block, and what is known of them at a level.
-pub(super) struct Part<'a> {
-    pub first: &'a str,
-    pub columns: usize,
-    pub known: HashMap<Lanes, Vec<Known>>,
-    /// What is known and not stored.
-    pub kept: HashSet<Target>,
-}
 
 impl ColumnBlock<'_> {
     pub(super) fn compute_narrow(&self, b: &mut Builder, next: &[Columns]) {
@@ -186,69 +144,6 @@ impl ColumnBlock<'_> {
         let (spared, others) = split(&moves.stores, direct);
         b.when(&part, |b| self.transpose_group(b, &spared, group, true));
         self.transpose_group(b, &others, group, true);
-    }
-
-    /// Transposes the levels of a group, those that there are.
-    fn transpose_group(&self, b: &mut Builder, moves: &[&Move<'_>], group: &str, upwards: bool) {
-        let side = self.context.scratch.square as i64;
-        let mut known: HashMap<_, (String, String)> = HashMap::new();
-        for each in moves {
-            let whole = self.takes_whole_squares(each);
-            let (lowest, end) = &each.levels;
-            let levels = known
-                .entry((lowest, end, whole))
-                .or_insert_with(|| self.levels_of_group(b, each, group));
-            let inside = self.inside(b, each, group);
-            let following = if upwards { side } else { -side };
-            self.transpose(b, each, &inside, (&levels.0, &levels.1), following);
-        }
-    }
-
-    /// The levels of a group that are transposed, those that there are.
-    pub(super) fn levels_of_group(
-        &self,
-        b: &mut Builder,
-        each: &Move<'_>,
-        group: &str,
-    ) -> (String, String) {
-        let side = self.context.scratch.square as i64;
-        let (lowest, end) = &each.levels;
-        let behind = b.add(group, side);
-        let (first, behind) = (b.max(group, lowest), b.min(&behind, end));
-        if !self.takes_whole_squares(each) {
-            return (first, behind);
-        }
-        let any = b.value(format_args!("icmp slt i64 {first}, {behind}"));
-        let latest = b.add(end, -side);
-        let latest = b.max(&latest, lowest);
-        let latest = b.min(&first, &latest);
-        let first = b.value(format_args!("select i1 {any}, i64 {latest}, i64 {first}"));
-        (first, behind)
-    }
-
-    /// Where level zero lies in scratch; in a ring, where it would lie if that of a group went on and on.
-    pub(super) fn inside(&self, b: &mut Builder, each: &Move<'_>, group: &str) -> String {
-        let Some(window) = each.window else {
-            return each.inside.clone();
-        };
-        let laps = b.value(format_args!("and i64 {group}, -{window}"));
-        let bytes = b.mul(&laps, self.context.scratch.level_bytes);
-        let bytes = b.sub("0", &bytes);
-        b.offset(&each.inside, &bytes)
-    }
-
-    /// Whether a square has all its levels where there are as many: that is faster than what is left of one, even if some levels are
-    /// there already, unless they have changed.
-    fn takes_whole_squares(&self, each: &Move<'_>) -> bool {
-        each.way == Way::In && !self.changes(each)
-    }
-
-    /// Whether the sweep that loads levels of an array writes to them.
-    fn changes(&self, each: &Move<'_>) -> bool {
-        match each.moment {
-            Moment::Sweep { number, .. } => each.array.is_written_in(&self.nest.sweeps[number]),
-            Moment::Apart => each.array.store.is_some(),
-        }
     }
 
     /// The levels of a section in a group, at least one. What one level takes from the one before is kept in registers.
@@ -383,115 +278,6 @@ impl ColumnBlock<'_> {
         };
         carried.iter().map(value).collect()
     }
-
-    /// The stages of a level, for as many columns at a time as the longest vector has.
-    fn part_by_part(&self, b: &mut Builder, stages: &[Stage], level: &str) {
-        let columns = self.context.scratch.vector.unwrap_or_default();
-        let lanes = stages
-            .iter()
-            .map(|stage| width::lanes(self.context, stage, columns).width);
-        let longest = lanes.max().unwrap_or(columns);
-        let (first, end) = (&self.columns.0, &self.columns.1);
-        b.for_loop(first, end, &longest.to_string(), |b, first| {
-            let mut part = Part {
-                first,
-                columns: longest,
-                known: HashMap::new(),
-                kept: HashSet::new(),
-            };
-            self.stages(b, stages, level, &mut part);
-        });
-    }
-
-    /// The stages of a level for some columns.
-    pub(super) fn stages(
-        &self,
-        b: &mut Builder,
-        stages: &[Stage],
-        level: &str,
-        part: &mut Part<'_>,
-    ) {
-        let columns = self.context.scratch.vector.unwrap_or_default();
-        let row = self.row(level);
-        for stage in stages {
-            let lanes = width::lanes(self.context, stage, columns);
-            let others = part.known.iter_mut().filter(|(other, _)| **other != lanes);
-            others.for_each(|(_, known)| forget(known, stage));
-            let known = part.known.entry(lanes);
-            let known = known.or_insert_with(|| vec![Known::new(); part.columns / lanes.width]);
-            let mut vectors = Vectors {
-                first: part.first,
-                lanes,
-                masks: None,
-                loose: HashSet::new(),
-                kept: part.kept.clone(),
-            };
-            let (context, entry) = (self.context, self.entry);
-            if !self.is_everywhere(stage) {
-                let range = self.range(b, stage);
-                let any = b.value(format_args!("icmp slt i64 {}, {}", range.0, range.1));
-                b.when(&any, |b| {
-                    vectors.masks = Some(masks(b, &vectors, known.len(), &range));
-                    row::vectors(context, entry, b, stage, &row, &vectors, known);
-                });
-                continue;
-            }
-            if self.leaves_scratch(stage) {
-                vectors.masks = Some(masks(b, &vectors, known.len(), &self.columns));
-                vectors.loose = self.in_scratch(stage);
-            }
-            row::vectors(context, entry, b, stage, &row, &vectors, known);
-        }
-    }
-
-    /// Whether a stage is computed for every column of a block.
-    pub(super) fn is_everywhere(&self, stage: &Stage) -> bool {
-        stage.extent == self.nest.extent && stage.area == Area::FULL
-    }
-
-    /// Whether it matters which lanes of a stage have columns.
-    fn leaves_scratch(&self, stage: &Stage) -> bool {
-        let mut leaves = false;
-        for statement in &stage.statements {
-            statement.walk(&mut |inner| {
-                leaves |= inner.may_fail() || matches!(inner.kind, StmtKind::While { .. });
-            });
-            let accesses = Accesses::of(statement);
-            let read = accesses.reads.iter().map(|(target, _)| *target);
-            let mut all = read
-                .chain(accesses.written())
-                .chain(accesses.afar.iter().copied());
-            leaves |= all.any(|target| self.is_array(target) && !self.is_in_scratch(target));
-        }
-        leaves
-    }
-
-    /// What a stage accesses in scratch.
-    fn in_scratch(&self, stage: &Stage) -> HashSet<Target> {
-        let mut found = HashSet::new();
-        for accesses in stage.statements.iter().map(Accesses::of) {
-            found.extend(accesses.reads.iter().map(|(target, _)| *target));
-            found.extend(accesses.written());
-        }
-        found.retain(|target| self.is_in_scratch(*target));
-        found
-    }
-
-    fn is_in_scratch(&self, target: Target) -> bool {
-        let scratch = self.context.scratch;
-        let is_transposed = scratch
-            .transposed
-            .iter()
-            .any(|(array, _)| array.target == target);
-        is_transposed || matches!(target, Target::Temp(id) if scratch.places.contains_key(&id))
-    }
-
-    /// Whether a target has an element for each column, and it is in memory.
-    fn is_array(&self, target: Target) -> bool {
-        let stencil = &self.context.program.stencil;
-        self.context.schedule.is_array(target)
-            && stencil.target_axes(target).contains(self.nest.vector)
-    }
 }
 
 /// From the first of some ranges to the last.
@@ -501,34 +287,4 @@ fn range_of_all<'a>(
 ) -> (String, String) {
     let (firsts, ends): (Vec<String>, Vec<String>) = ranges.cloned().unzip();
     (b.smallest(&firsts), b.largest(&ends))
-}
-
-/// Which lanes of so many vectors are in a range of columns.
-fn masks(
-    b: &mut Builder,
-    vectors: &Vectors<'_>,
-    count: usize,
-    range: &(String, String),
-) -> Vec<String> {
-    let lanes = vectors.lanes;
-    let kind = lanes.of("i64");
-    let [first, end] = [&range.0, &range.1].map(|bound| splat(b, lanes, "i64", bound));
-    let one = |number: usize| {
-        let index = b.add(vectors.first, number * lanes.width);
-        let indices = lane_indices(b, lanes, &index);
-        let begun = b.value(format_args!("icmp sge {kind} {indices}, {first}"));
-        let goes_on = b.value(format_args!("icmp slt {kind} {indices}, {end}"));
-        b.value(format_args!("and {} {begun}, {goes_on}", lanes.of("i1")))
-    };
-    (0..count).map(one).collect()
-}
-
-/// Removes what a stage writes from what is known of targets.
-fn forget(known: &mut [Known], stage: &Stage) {
-    let written: HashSet<Target> = (stage.statements.iter())
-        .flat_map(|statement| Accesses::of(statement).written().collect::<Vec<_>>())
-        .collect();
-    for known in known {
-        known.retain(|(target, _), _| !written.contains(target));
-    }
 }
