@@ -13,9 +13,10 @@ use super::super::memory::{Fetch, prefetch};
 use super::super::place;
 use super::super::transposition::turn;
 use super::super::types::Lanes;
+use super::ColumnBlock;
 use super::ahead::Columns;
+use super::moves::Move;
 use super::part::Part;
-use super::{ColumnBlock, Move};
 
 /// Where the vectors of an array lie: in the array if the group is whole, else in scratch.
 struct Vectors {

@@ -6,7 +6,8 @@ use crate::transposed::{Moment, Next};
 
 use super::super::builder::Builder;
 use super::super::transposition::Way;
-use super::{ColumnBlock, Move};
+use super::ColumnBlock;
+use super::moves::Move;
 
 /// What moves between arrays and scratch while a sweep runs.
 #[derive(Default)]

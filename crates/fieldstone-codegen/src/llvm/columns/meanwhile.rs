@@ -2,7 +2,8 @@
 
 use super::super::builder::Builder;
 use super::super::transposition::{Square, Way};
-use super::{ColumnBlock, Move, squares_of};
+use super::ColumnBlock;
+use super::moves::{Move, squares_of};
 
 /// What is transposed between the levels of a group.
 pub(super) struct Meanwhile<'a> {

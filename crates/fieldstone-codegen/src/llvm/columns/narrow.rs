@@ -24,8 +24,9 @@ use super::carried::Carried;
 use super::direct::split;
 use super::groups::Moves;
 use super::meanwhile::Meanwhile;
+use super::moves::Move;
 use super::part::Part;
-use super::{ColumnBlock, Move, level};
+use super::{ColumnBlock, level};
 
 impl ColumnBlock<'_> {
     pub(super) fn compute_narrow(&self, b: &mut Builder, next: &[Columns]) {
