@@ -97,7 +97,8 @@ impl Fetch {
                 ahead: levels_ahead(nest, stencil, scratch),
                 eighths: MORE_THAN_OWN,
                 in_order: true,
-                unless_near: false,
+                // Lines of transposed arrays are apart: the processor does not see that they follow each other.
+                unless_near: scratch.transposed.is_empty(),
                 level: None,
             },
         }
