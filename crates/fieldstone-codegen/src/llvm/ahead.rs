@@ -22,10 +22,23 @@ pub struct Fetch {
     pub eighths: usize,
     /// Whether rows are fetched even where they follow each other in memory.
     pub in_order: bool,
-    /// Whether it is not worth it where runs before have left everything in the caches, as far as can be told.
-    pub unless_near: bool,
+    /// How much of what it needs runs before have to have left in the caches, as far as can be told, for it not to be worth it; `None`
+    /// where it always is.
+    pub unless: Option<Cached>,
     /// Bytes that short rows read of each level: of rows with fewer levels, more are fetched. `None` where that does not matter.
     pub level: Option<usize>,
+}
+
+/// How much of something is in the caches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cached {
+    /// Little, or that is not known.
+    #[default]
+    Little,
+    /// Most of it.
+    Most,
+    /// All of it.
+    All,
 }
 
 /// Rows ahead, where a tile has many of them.
@@ -84,7 +97,7 @@ impl Fetch {
             ahead,
             eighths: 0,
             in_order: true,
-            unless_near: false,
+            unless: None,
             level: None,
         }
     }
@@ -93,14 +106,17 @@ impl Fetch {
     pub(super) fn of(loops: Loops<'_>, stencil: &Stencil, scratch: &Scratch) -> Fetch {
         match loops {
             Loops::Rows(nest) => of_rows(nest, stencil, scratch),
-            Loops::Columns(nest) => Fetch {
-                ahead: levels_ahead(nest, stencil, scratch),
-                eighths: MORE_THAN_OWN,
-                in_order: true,
-                // Lines of transposed arrays are apart: the processor does not see that they follow each other.
-                unless_near: scratch.transposed.is_empty(),
-                level: None,
-            },
+            Loops::Columns(nest) => {
+                let ahead = levels_ahead(nest, stencil, scratch);
+                Fetch {
+                    ahead,
+                    eighths: MORE_THAN_OWN,
+                    in_order: true,
+                    // Lines of transposed arrays are apart: the processor does not see that they follow each other.
+                    unless: scratch.transposed.is_empty().then_some(enough(ahead)),
+                    level: None,
+                }
+            }
         }
     }
 
@@ -127,7 +143,7 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch) -> Fetch {
     let roles = nest.roles;
     if roles.are_panels() {
         return Fetch {
-            unless_near: true,
+            unless: Some(Cached::All),
             ..Fetch::always(PANELS_AHEAD)
         };
     }
@@ -138,7 +154,7 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch) -> Fetch {
             ahead: LINES_AHEAD,
             eighths: MORE_THAN_OWN,
             in_order: true,
-            unless_near: false,
+            unless: None,
             level: None,
         };
     }
@@ -149,7 +165,7 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch) -> Fetch {
             eighths: MOST,
             in_order: Loops::Rows(nest).volumes(stencil).len() > FORESEEN
                 || is_short && fills_window(nest),
-            unless_near: false,
+            unless: None,
             level,
         };
     }
@@ -164,7 +180,7 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch) -> Fetch {
         ahead,
         eighths,
         in_order: true,
-        unless_near: false,
+        unless: None,
         level,
     }
 }
@@ -209,6 +225,15 @@ pub(super) fn order_of_rows(roles: Roles) -> [Axis; 2] {
 pub(super) fn is_out_of_order(b: &mut Builder, array: &Array, roles: Roles) -> String {
     let [near, far] = order_of_rows(roles).map(|axis| &array.strides[axis.index()]);
     b.value(format_args!("icmp sgt i64 {near}, {far}"))
+}
+
+/// What caches have to have for a sweep that fetches so many levels ahead to fetch nothing: rows that follow each other come soon enough
+/// by themselves. Where it reads many arrays at each level it gets less far ahead of them and asks for more.
+fn enough(ahead: usize) -> Cached {
+    match ahead {
+        ..=AHEAD => Cached::Most,
+        _ => Cached::All,
+    }
 }
 
 /// Levels that a nest of columns fetches ahead: the fewer, the more of its fields a block reads at one.

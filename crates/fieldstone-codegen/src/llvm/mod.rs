@@ -64,6 +64,6 @@ mod types;
 mod value;
 mod width;
 
-pub use ahead::Fetch;
+pub use ahead::{Cached, Fetch};
 pub use emission::emit;
 pub use module::{Failure, Kernel, Module, Wrong};

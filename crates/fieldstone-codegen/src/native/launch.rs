@@ -11,8 +11,8 @@ use fieldstone_stencil::{Axis, Extent, ir::Order};
 use super::traffic::Outlook;
 use super::{KernelFunction, Variant};
 use crate::cost::{Cost, worthwhile};
-use crate::llvm::Kernel;
 use crate::llvm::abi::{OwnWords, Words};
+use crate::llvm::{Cached, Kernel};
 use crate::tile::{LINE, Lines, Tiles};
 
 thread_local! {
@@ -55,11 +55,12 @@ pub(super) struct Step {
     /// Whether results are stored past the caches, and whether they may be where it is better for others.
     streams: bool,
     may_stream: bool,
-    /// Rows ahead that are fetched into the caches, the same where these have everything, and where it is for others that results go
-    /// past them: what is read then comes from memory, too, and stores past the caches wait for those of rows that end within a line.
+    /// Rows ahead that are fetched into the caches, and the same where it is for others that results go past them: what is read then
+    /// comes from memory, too, and stores past the caches wait for those of rows that end within a line.
     ahead: usize,
-    ahead_if_near: usize,
     ahead_for_others: usize,
+    /// How much the caches have to have for rows not to be fetched; `None` where they always are.
+    unless: Option<Cached>,
     /// Whether the next level of a sweep is fetched into the first-level cache.
     next: bool,
     /// Bytes of the fields that it reads or writes.
@@ -195,10 +196,7 @@ impl Code<'_> {
             streams: self.kernel.streams(points.moved, caches),
             may_stream: self.kernel.may_stream(),
             ahead,
-            ahead_if_near: match self.kernel.fetch.unless_near {
-                true => 0,
-                false => ahead,
-            },
+            unless: self.kernel.fetch.unless,
             ahead_for_others: self.kernel.fetch.far(points.levels),
             next: self.kernel.fetches_next(points.moved, caches),
             bytes: self.kernel.moved.saturating_mul(points.moved),
@@ -297,9 +295,10 @@ impl Step {
             words[Words::COUNT + axis] = tiles.count[axis] as u64;
         }
         words[Words::STREAM] = u64::from(self.streams || for_others);
+        let cached = (self.unless).is_some_and(|enough| outlook.cached >= enough);
         words[Words::AHEAD] = match for_others {
             true => self.ahead_for_others as u64,
-            false if outlook.near => self.ahead_if_near as u64,
+            false if cached => 0,
             false => self.ahead as u64,
         };
         words[Words::NEXT] = u64::from(self.next || for_others);

@@ -17,6 +17,7 @@ use std::time::Instant;
 use fieldstone_stencil::ir::Field;
 use fieldstone_stencil::program::Program;
 
+use crate::llvm::Cached;
 use crate::llvm::abi::Words;
 
 /// What this process moved.
@@ -28,8 +29,9 @@ const PLACES: u32 = 8;
 /// Runs that move less than one in so many parts of the caches are not counted.
 const SMALL: usize = 64;
 
-/// Eighths of the caches that runs may move until what was there before is no longer taken to be there.
+/// Eighths of the caches that runs may move until what was there before is no longer taken to be there, or most of it.
 const NEAR: u64 = 3;
+const MOST: u64 = 5;
 
 /// Nanoseconds in which nobody moves as much as the caches hold.
 const MOMENT: u64 = 1_000_000;
@@ -42,8 +44,8 @@ static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
 pub(super) struct Outlook {
     /// Whether its results better go past the caches.
     pub for_memory: bool,
-    /// Whether the caches have all that it reads and writes.
-    pub near: bool,
+    /// How much of what it reads and writes the caches have.
+    pub cached: Cached,
 }
 
 /// A time.
@@ -89,13 +91,13 @@ impl Ledger {
             for_memory &= written.was_for_memory(address, bytes, run.caches);
             written.note_write(address, bytes);
         }
-        let mut near = true;
+        let mut cached = Cached::All;
         for address in (run.reads.iter().chain(&run.writes)).map(|word| words[*word]) {
             let field = &self.fields[place(address)];
-            near &= field.is_near(address, now, run.caches);
+            cached = cached.min(field.cached(address, now, run.caches));
             field.note(address, now);
         }
-        Outlook { for_memory, near }
+        Outlook { for_memory, cached }
     }
 
     /// Notes a copy or a fill between these addresses.
@@ -144,7 +146,7 @@ impl Written {
 
     /// Whether nobody read the result soon that is now overwritten, and it is no longer in the caches.
     fn was_for_memory(&self, address: u64, now: u64, caches: u64) -> bool {
-        let far = (self.since(address, now)).is_some_and(|bytes| bytes > caches / 8 * 5);
+        let far = (self.since(address, now)).is_some_and(|bytes| bytes > caches / 8 * MOST);
         far && !self.read_soon.load(Ordering::Relaxed)
     }
 
@@ -186,12 +188,16 @@ impl Accessed {
         }
     }
 
-    /// Whether caches of so many bytes have the field at this address.
-    fn is_near(&self, address: u64, now: Now, caches: u64) -> bool {
+    /// How much of the field at this address is in caches of so many bytes.
+    fn cached(&self, address: u64, now: Now, caches: u64) -> Cached {
         let since = |then: &AtomicU64, now: u64| now.saturating_sub(then.load(Ordering::Relaxed));
-        self.address.load(Ordering::Relaxed) == address
-            && since(&self.at, now.bytes) <= caches / 8 * NEAR
-            && since(&self.nanoseconds, now.nanoseconds) < MOMENT
+        let is_recent = self.address.load(Ordering::Relaxed) == address
+            && since(&self.nanoseconds, now.nanoseconds) < MOMENT;
+        match since(&self.at, now.bytes) {
+            bytes if is_recent && bytes <= caches / 8 * NEAR => Cached::All,
+            bytes if is_recent && bytes <= caches / 8 * MOST => Cached::Most,
+            _ => Cached::Little,
+        }
     }
 
     fn note(&self, address: u64, now: Now) {
@@ -244,7 +250,7 @@ impl Traffic {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ledger, MOMENT, Traffic};
+    use super::{Cached, Ledger, MOMENT, Traffic};
 
     fn traffic(reads: &[usize], writes: &[usize]) -> Traffic {
         Traffic {
@@ -290,7 +296,7 @@ mod tests {
     fn what_was_accessed_a_moment_ago_is_near() {
         let words = [0x4000_0040, 0x4000_0080, 0x4000_00c0];
         let (ledger, run) = (Ledger::new(), traffic(&[0], &[1]));
-        let near = |nanoseconds| ledger.note(&run, &words, nanoseconds).near;
+        let near = |nanoseconds| ledger.note(&run, &words, nanoseconds).cached == Cached::All;
         assert!(!near(0), "nothing is known of the first one");
         assert!(near(MOMENT - 1));
         assert!(!near(2 * MOMENT), "others had time to move as much");
@@ -302,5 +308,25 @@ mod tests {
             !near(2 * MOMENT + 4),
             "so does another run, of what is written"
         );
+    }
+
+    #[test]
+    fn of_what_runs_leave_no_room_for_most_is_in_the_caches() {
+        let words = [0x7000_0040, 0x7000_0080];
+        let (ledger, mut run) = (Ledger::new(), traffic(&[0], &[1]));
+        for (bytes, cached) in [
+            (375, Cached::All),
+            (376, Cached::Most),
+            (625, Cached::Most),
+            (626, Cached::Little),
+        ] {
+            run.bytes = bytes;
+            ledger.note(&run, &words, 0);
+            assert_eq!(
+                ledger.note(&run, &words, 0).cached,
+                cached,
+                "{bytes} of 1000 bytes"
+            );
+        }
     }
 }

@@ -158,7 +158,7 @@ impl Explained<'_> {
                 };
                 kernels.iter().map(ahead).max()
             }),
-            unless_near: kernels.iter().any(|kernel| kernel.fetch.unless_near),
+            unless_near: kernels.iter().any(|kernel| kernel.fetch.unless.is_some()),
         }
     }
 
