@@ -121,7 +121,7 @@ def test_sweeps_fetch_later_levels_where_these_are_rows(backend: str, levels: in
     stencil = gtscript.stencil(backend, solve)
     (nest,) = stencil.explain(domain=(10000, 10000, 100)).nests
     assert nest.fetched == levels
-    # A processor sees by itself that rows follow each other, and has them soon enough from the last cache, but not columns.
+    # A processor sees by itself that rows follow each other: from the last cache they come soon enough.
     assert nest.unless_near is (backend == "cpu_ifirst")
     # The caches of the cores have what a small domain needs.
     (nest,) = stencil.explain(domain=(8, 8, 8)).nests
