@@ -7,9 +7,7 @@ use fieldstone_stencil::ir::{Stencil, Target as Written};
 use fieldstone_stencil::schedule::{ColumnNest, Roles, RowNest, Stage};
 use fieldstone_stencil::visit::Accesses;
 
-use super::builder::Builder;
-use super::entry::Array;
-use super::kernel::{Loops, volumes};
+use super::loops::{Loops, volumes};
 use crate::cost;
 use crate::tile::{LINE, Scratch};
 
@@ -219,12 +217,6 @@ pub(super) fn order_of_rows(roles: Roles) -> [Axis; 2] {
         Axis::K => [roles.slide, roles.block],
         block => [block, roles.slide],
     }
-}
-
-/// Whether the rows of an array that are computed one after the other are apart in memory.
-pub(super) fn is_out_of_order(b: &mut Builder, array: &Array, roles: Roles) -> String {
-    let [near, far] = order_of_rows(roles).map(|axis| &array.strides[axis.index()]);
-    b.value(format_args!("icmp sgt i64 {near}, {far}"))
 }
 
 /// What caches have to have for a sweep that fetches so many levels ahead to fetch nothing: rows that follow each other come soon enough

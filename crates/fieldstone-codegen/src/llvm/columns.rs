@@ -38,7 +38,7 @@ use super::entry::{Context, Entry};
 use super::memory::Fetch;
 use super::place::{self, Row};
 use super::preheader::Preheader;
-use super::range::{clip_area, clip_levels, in_area, tile_range};
+use super::range::{clip_area, clip_levels, in_area, level, tile_range};
 use super::row;
 use super::transposition::{Way, turn};
 
@@ -71,23 +71,6 @@ pub(super) fn columns(
         let next = of_task(b, &next).arrays(b);
         block.compute_narrow(b, &next);
     });
-}
-
-/// The level that is the `count`th of a section.
-pub(super) fn level(
-    b: &mut Builder,
-    order: Order,
-    levels: &(String, String),
-    count: &str,
-) -> String {
-    match order {
-        Order::Backward => {
-            let last = b.add(&levels.1, -1);
-            let first = b.sub(&last, count);
-            b.add(&first, levels.0.as_str())
-        }
-        Order::Forward | Order::Parallel => count.to_string(),
-    }
 }
 
 /// A block of neighbouring columns.

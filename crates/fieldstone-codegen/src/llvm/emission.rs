@@ -10,7 +10,8 @@ use fieldstone_stencil::schedule::{ColumnNest, Nest, Obstacle, RowNest, Schedule
 
 use super::ahead::Fetch;
 use super::builder::Needs;
-use super::kernel::{self, Loops};
+use super::kernel;
+use super::loops::Loops;
 use super::module::{Failure, Kernel, Module};
 use super::{entry, function, place};
 use crate::choices::Choices;

@@ -12,10 +12,10 @@ use fieldstone_stencil::{Axis, DType};
 use crate::tile::Scratch;
 
 use super::abi::{OwnWords, Words};
-use super::ahead::{self, Fetch};
+use super::ahead::{Fetch, order_of_rows};
 use super::blocks::Block;
 use super::builder::Builder;
-use super::kernel::Loops;
+use super::loops::Loops;
 use super::{Failure, types};
 use crate::layout::{Layout, contiguous_along};
 use crate::target::Target;
@@ -89,6 +89,14 @@ pub(super) struct Array {
     pub last: String,
     /// Of the data dimensions.
     pub data: Vec<String>,
+}
+
+impl Array {
+    /// Whether its rows that are computed one after the other are apart in memory.
+    fn is_out_of_order(&self, b: &mut Builder, roles: Roles) -> String {
+        let [near, far] = order_of_rows(roles).map(|axis| &self.strides[axis.index()]);
+        b.value(format_args!("icmp sgt i64 {near}, {far}"))
+    }
 }
 
 pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) -> Entry {
@@ -206,7 +214,7 @@ fn fetches_rows(context: &Context<'_>, b: &mut Builder, entry: &Entry) -> String
     volumes.retain(|(target, _)| context.program.stencil.target_axes(**target).len() == 3);
     volumes.sort_by_key(|(target, _)| **target);
     let astray: Vec<String> = (volumes.into_iter())
-        .map(|(_, array)| ahead::is_out_of_order(b, array, roles))
+        .map(|(_, array)| array.is_out_of_order(b, roles))
         .collect();
     let either = |one, other| b.value(format_args!("or i1 {one}, {other}"));
     match astray.into_iter().reduce(either) {

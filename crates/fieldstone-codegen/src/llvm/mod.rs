@@ -11,6 +11,7 @@
 //! | [`module`](Module) | what is made: text, and kernels |
 //! | `emission` | the kernels, one after another |
 //! | `kernel` | one function for each nest |
+//! | `loops` | the loops of a kernel, and the fields that they visit |
 //! | `entry` | what a kernel is made from, and what it reads on entry |
 //! | `rows`, `columns` | the loops of the two kinds of nests, over `range`s of points |
 //! | `setting` | what the loops of a nest of rows are written with |
@@ -46,6 +47,7 @@ mod function;
 mod fused;
 mod kernel;
 mod level;
+mod loops;
 mod memory;
 mod module;
 mod numbering;

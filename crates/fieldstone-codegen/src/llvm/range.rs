@@ -1,5 +1,6 @@
 //! Ranges of points along an axis: of a tile, of the levels of an interval, of the columns of an extent.
 
+use fieldstone_stencil::ir::Order;
 use fieldstone_stencil::{Area, Axis, Bound, Interval, Level};
 
 use super::builder::Builder;
@@ -43,6 +44,23 @@ pub(super) fn clip_levels(
     let start = bound(entry, b, Axis::K, interval.start);
     let end = bound(entry, b, Axis::K, interval.end);
     (b.max(&range.0, &start), b.min(&range.1, &end))
+}
+
+/// The level that is the `count`th of a section.
+pub(super) fn level(
+    b: &mut Builder,
+    order: Order,
+    levels: &(String, String),
+    count: &str,
+) -> String {
+    match order {
+        Order::Backward => {
+            let last = b.add(&levels.1, -1);
+            let first = b.sub(&last, count);
+            b.add(&first, levels.0.as_str())
+        }
+        Order::Forward | Order::Parallel => count.to_string(),
+    }
 }
 
 /// Cuts a range of points along a horizontal axis to a part of the plane. The result may end before it begins.

@@ -9,11 +9,10 @@ use super::tile::all_of;
 use super::window::{self, Window};
 use crate::llvm::body::{Body, Known};
 use crate::llvm::builder::Builder;
-use crate::llvm::columns::level;
 use crate::llvm::entry::{Context, Entry};
 use crate::llvm::place::Row;
 use crate::llvm::preheader::{accessed, preheader};
-use crate::llvm::range::{clip_levels, in_area};
+use crate::llvm::range::{clip_levels, in_area, level};
 
 /// The windows of a nest: of its temporaries, and by number of the sweep and of the section in it.
 pub(super) struct Windows {

@@ -34,7 +34,7 @@ use super::abi::Words;
 use super::ahead::Fetch;
 use super::builder::{Builder, Needs};
 use super::entry::{Context, entry};
-use super::kernel::Loops;
+use super::loops::Loops;
 use crate::gpu::Shape;
 use crate::layout::Layout;
 use crate::target::Target;

@@ -15,10 +15,11 @@ use crate::transposed::Moment;
 
 use super::super::body::Known;
 use super::super::builder::Builder;
-use super::super::range::clip_levels;
+use super::super::range::{clip_levels, level};
 use super::super::row;
 use super::super::transposition::Way;
 use super::super::width;
+use super::ColumnBlock;
 use super::ahead::{self, Columns};
 use super::carried::Carried;
 use super::direct::split;
@@ -26,7 +27,6 @@ use super::groups::Moves;
 use super::meanwhile::Meanwhile;
 use super::moves::Move;
 use super::part::Part;
-use super::{ColumnBlock, level};
 
 impl ColumnBlock<'_> {
     pub(super) fn compute_narrow(&self, b: &mut Builder, next: &[Columns]) {

@@ -9,7 +9,7 @@ use fieldstone_stencil::visit::Accesses;
 use super::order::Place;
 use crate::llvm::builder::Builder;
 use crate::llvm::entry;
-use crate::llvm::kernel::Loops;
+use crate::llvm::loops::Loops;
 use crate::llvm::setting::Setting;
 
 /// Stages of a nest that is one function. LLVM takes more than twice the time for twice the loops in another one.
