@@ -3,16 +3,15 @@
 //! What is asked for each row and each vector of such a tile elsewhere is known here: whether there is memory around it, whether later
 //! rows are fetched, and whether results go past the caches. They have a function of their own, in which nothing asks for it.
 
-use fieldstone_stencil::Axis;
-use fieldstone_stencil::ir::Target;
 use fieldstone_stencil::schedule::RowNest;
 
-use super::order::Place;
-use super::parts::{call_part, fields, is_one};
+use super::order::{Place, for_places};
+use super::parts::{call_part, is_one};
 use super::{loops, panel};
 use crate::cost::cycles_of;
 use crate::llvm::builder::Builder;
 use crate::llvm::entry::Context;
+use crate::llvm::loops::Loops;
 use crate::llvm::setting::Setting;
 use crate::llvm::types::Lanes;
 
@@ -58,37 +57,21 @@ pub(super) fn is_far(setting: Setting<'_>, b: &mut Builder, tile: &Place) -> Opt
 /// Whether a vector takes so many cycles that it matters what is asked for each.
 fn takes_long(context: &Context<'_>, nest: &RowNest) -> bool {
     let (cycles, _) = cycles_of(nest.stages.iter().flat_map(|stage| &stage.statements));
-    let is_volume = |target: &Target| {
-        let axes = context.program.stencil.target_axes(*target);
-        axes.len() == Axis::ALL.len()
-    };
-    let fields = fields(&nest.stages);
-    let volumes = fields.iter().filter(|target| is_volume(target));
-    cycles >= FEWEST_CYCLES * volumes.count() as f64
+    let volumes = Loops::Rows(nest).volumes(&context.program.stencil).len();
+    cycles >= FEWEST_CYCLES * volumes as f64
 }
 
 /// Computes such a tile at all steps at which all stages have begun.
 pub(super) fn call(name: &str, setting: Setting<'_>, b: &mut Builder, tile: &Place) {
-    let width = setting.context.scratch.lanes.unwrap_or(1);
     let place = Place {
         far: true,
         ..tile.at(&tile.slides.0, &tile.blocks)
     };
-    call_part(
-        name,
-        setting,
-        b,
-        setting.nest,
-        &place,
-        |setting, b, place| {
-            let (begin, end) = &place.blocks;
-            b.for_loop(&place.slides.0, &place.slides.1, "1", |b, step| {
-                b.for_loop(begin, end, &width.to_string(), |b, level| {
-                    let above = b.add(level, width);
-                    let levels = (level.to_owned(), b.min(&above, end));
-                    loops::loops(setting, b, &place.at(step, &levels));
-                });
-            });
-        },
-    );
+    let body = |setting: Setting<'_>, b: &mut Builder, tile: &Place| {
+        let steps = (tile.slides.0.as_str(), tile.slides.1.as_str());
+        for_places(setting, b, (tile, steps), |b, place| {
+            loops::loops(setting, b, place);
+        });
+    };
+    call_part(name, setting, b, setting.nest, &place, body);
 }

@@ -25,7 +25,7 @@ pub(super) fn is_one(nest: &RowNest) -> bool {
 }
 
 /// The fields that stages read or write.
-pub(super) fn fields(stages: &[Stage]) -> HashSet<Target> {
+fn fields(stages: &[Stage]) -> HashSet<Target> {
     let statements = stages.iter().flat_map(|stage| &stage.statements);
     let mut found = HashSet::new();
     for accesses in statements.map(Accesses::of) {
