@@ -39,6 +39,17 @@ pub enum Cached {
     All,
 }
 
+impl Cached {
+    /// What is left in caches of so many bytes when so many were moved since.
+    pub fn after(moved: u64, caches: u64) -> Cached {
+        match moved {
+            _ if moved <= caches / 8 * ALL as u64 => Cached::All,
+            _ if moved <= caches / 8 * MOST as u64 => Cached::Most,
+            _ => Cached::Little,
+        }
+    }
+}
+
 /// Rows ahead, where a tile has many of them.
 const AHEAD: usize = 2;
 
@@ -62,6 +73,9 @@ const LINES_AHEAD: usize = 16;
 /// Eighths of the caches that are most of them. What so much of the last one holds is there in part only, where other machines share it; of
 /// less the processor gets soon enough by itself.
 pub(super) const MOST: usize = 5;
+
+/// Eighths of the caches in which what was moved a moment ago is still there, for sure.
+const ALL: usize = 3;
 
 /// Eighths of the caches that are more than those of one core. From a cache that cores share it still takes long.
 const MORE_THAN_OWN: usize = 1;

@@ -29,10 +29,6 @@ const PLACES: u32 = 8;
 /// Runs that move less than one in so many parts of the caches are not counted.
 const SMALL: usize = 64;
 
-/// Eighths of the caches that runs may move until what was there before is no longer taken to be there, or most of it.
-const NEAR: u64 = 3;
-const MOST: u64 = 5;
-
 /// Nanoseconds in which nobody moves as much as the caches hold.
 const MOMENT: u64 = 1_000_000;
 
@@ -146,8 +142,8 @@ impl Written {
 
     /// Whether nobody read the result soon that is now overwritten, and it is no longer in the caches.
     fn was_for_memory(&self, address: u64, now: u64, caches: u64) -> bool {
-        let far = (self.since(address, now)).is_some_and(|bytes| bytes > caches / 8 * MOST);
-        far && !self.read_soon.load(Ordering::Relaxed)
+        let left = (self.since(address, now)).map(|moved| Cached::after(moved, caches));
+        left == Some(Cached::Little) && !self.read_soon.load(Ordering::Relaxed)
     }
 
     fn note_read(&self, address: u64, now: u64, caches: u64) {
@@ -193,10 +189,9 @@ impl Accessed {
         let since = |then: &AtomicU64, now: u64| now.saturating_sub(then.load(Ordering::Relaxed));
         let is_recent = self.address.load(Ordering::Relaxed) == address
             && since(&self.nanoseconds, now.nanoseconds) < MOMENT;
-        match since(&self.at, now.bytes) {
-            bytes if is_recent && bytes <= caches / 8 * NEAR => Cached::All,
-            bytes if is_recent && bytes <= caches / 8 * MOST => Cached::Most,
-            _ => Cached::Little,
+        match is_recent {
+            true => Cached::after(since(&self.at, now.bytes), caches),
+            false => Cached::Little,
         }
     }
 
@@ -311,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_runs_leave_no_room_for_most_is_in_the_caches() {
+    fn what_is_left_in_the_caches_depends_on_what_was_moved() {
         let words = [0x7000_0040, 0x7000_0080];
         let (ledger, mut run) = (Ledger::new(), traffic(&[0], &[1]));
         for (bytes, cached) in [
