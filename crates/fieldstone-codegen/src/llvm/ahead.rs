@@ -33,6 +33,8 @@ pub enum Cached {
     /// Little, or that is not known.
     #[default]
     Little,
+    /// Some of it: less was moved since than the caches hold.
+    Some,
     /// Most of it.
     Most,
     /// All of it.
@@ -45,6 +47,7 @@ impl Cached {
         match moved {
             _ if moved <= caches / 8 * ALL as u64 => Cached::All,
             _ if moved <= caches / 8 * MOST as u64 => Cached::Most,
+            _ if moved <= caches => Cached::Some,
             _ => Cached::Little,
         }
     }

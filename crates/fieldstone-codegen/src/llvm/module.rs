@@ -5,7 +5,7 @@ use fieldstone_stencil::schedule::Roles;
 use fieldstone_stencil::{Axis, Span};
 
 use super::abi::OwnWords;
-use super::ahead::{Fetch, MOST};
+use super::ahead::{Cached, Fetch, MOST};
 use crate::choices::Stores;
 use crate::tile::Scratch;
 
@@ -83,6 +83,15 @@ impl Kernel {
     /// Whether it stores past the caches where that is better for others, though it would not for itself.
     pub fn may_stream(&self) -> bool {
         self.streamed > 0 && self.stores.is_none()
+    }
+
+    /// How much of results that nobody reads soon the caches have to have left for them to be stored there. Vectors of levels are
+    /// stored to places far from each other: past the caches they go as soon as those do not have all, if most of what is moved is read.
+    pub fn keeps(&self, roles: Roles) -> Cached {
+        match roles.are_panels() && self.streamed * 3 <= self.moved {
+            true => Cached::All,
+            false => Cached::Most,
+        }
     }
 
     /// Whether tiles of rows may be so small that their planes stay near: those of short rows, others where caches have what they read,

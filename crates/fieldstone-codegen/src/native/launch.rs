@@ -55,6 +55,10 @@ pub(super) struct Step {
     /// Whether results are stored past the caches, and whether they may be where it is better for others.
     streams: bool,
     may_stream: bool,
+    /// How much of results that nobody reads the caches have to have left for them to stay there.
+    keeps: Cached,
+    /// Whether points of a row are vectors of levels.
+    panels: bool,
     /// Rows ahead that are fetched into the caches, and the same where it is for others that results go past them: what is read then
     /// comes from memory, too, and stores past the caches wait for those of rows that end within a line.
     ahead: usize,
@@ -158,8 +162,10 @@ impl Code<'_> {
             Lines::ALL
                 .map(|lines| Tiles::of_rows(nest, &kernel.scratch, computed, threads, lines, near))
         });
+        step.panels = nest.roles.are_panels();
+        step.keeps = self.kernel.keeps(nest.roles);
         let (scratch, threads) = (&self.kernel.scratch, step.threads);
-        if nest.roles.are_panels() || !step.streams {
+        if step.panels || !step.streams {
             step.tiles_for_memory = Lines::ALL
                 .map(|lines| Tiles::of_rows(nest, scratch, computed, threads, lines, false));
         }
@@ -195,6 +201,8 @@ impl Code<'_> {
             },
             streams: self.kernel.streams(points.moved, caches),
             may_stream: self.kernel.may_stream(),
+            keeps: Cached::Most,
+            panels: false,
             ahead,
             unless: self.kernel.fetch.unless,
             ahead_for_others: self.kernel.fetch.far(points.levels),
@@ -282,9 +290,11 @@ impl Step {
         outlook: Outlook,
         lines: Lines,
     ) -> Result<(), DeviceError> {
-        let for_memory = outlook.for_memory && self.may_stream;
+        let for_memory = self.may_stream && outlook.unread.is_some_and(|left| left < self.keeps);
         let for_others = for_memory && !self.streams;
-        let tiles = match for_memory {
+        // What a run has moved itself leaves some of it in the caches.
+        let from_memory = for_memory && (!self.panels || outlook.cached == Cached::Little);
+        let tiles = match from_memory {
             true => &self.tiles_for_memory[lines as usize],
             false => &self.tiles[lines as usize],
         };
@@ -302,7 +312,7 @@ impl Step {
             false => self.ahead as u64,
         };
         words[Words::NEXT] = u64::from(self.next || for_others);
-        words[Words::ROWS] = match for_others {
+        words[Words::ROWS] = match for_others && from_memory {
             true => 1,
             false => self.rows[lines as usize] as u64,
         };

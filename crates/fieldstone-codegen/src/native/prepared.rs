@@ -177,7 +177,7 @@ impl Native {
         let outlook = run.traffic.as_ref().map(|traffic| traffic.note(&words));
         let mut outlook = outlook.unwrap_or_default();
         // What one part writes another one may read.
-        outlook.for_memory &= run.parts.len() == 1;
+        outlook.unread = outlook.unread.filter(|_| run.parts.len() == 1);
         let mut done = Ok(());
         for part in &run.parts {
             // SAFETY: as the caller says; temporaries are in `memory`, which this run has for itself.

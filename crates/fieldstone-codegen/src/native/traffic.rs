@@ -38,8 +38,9 @@ static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
 /// What is known of the fields of a run before it begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outlook {
-    /// Whether its results better go past the caches.
-    pub for_memory: bool,
+    /// Of its results, which nobody read soon the last time, how much of any the caches still have at most; `None` where somebody did, or
+    /// that is not known.
+    pub unread: Option<Cached>,
     /// How much of what it reads and writes the caches have.
     pub cached: Cached,
 }
@@ -81,10 +82,11 @@ impl Ledger {
         for address in run.reads.iter().map(|word| words[*word]) {
             self.results[place(address)].note_read(address, bytes, run.caches);
         }
-        let mut for_memory = !run.writes.is_empty();
+        let mut unread = (!run.writes.is_empty()).then_some(Cached::Little);
         for address in run.writes.iter().map(|word| words[*word]) {
             let written = &self.results[place(address)];
-            for_memory &= written.was_for_memory(address, bytes, run.caches);
+            let left = written.unread(address, bytes, run.caches);
+            unread = unread.and_then(|most| left.map(|left| most.max(left)));
             written.note_write(address, bytes);
         }
         let mut cached = Cached::All;
@@ -93,7 +95,7 @@ impl Ledger {
             cached = cached.min(field.cached(address, now, run.caches));
             field.note(address, now);
         }
-        Outlook { for_memory, cached }
+        Outlook { unread, cached }
     }
 
     /// Notes a copy or a fill between these addresses.
@@ -140,10 +142,11 @@ impl Written {
         same.then(|| now.saturating_sub(self.at.load(Ordering::Relaxed)))
     }
 
-    /// Whether nobody read the result soon that is now overwritten, and it is no longer in the caches.
-    fn was_for_memory(&self, address: u64, now: u64, caches: u64) -> bool {
-        let left = (self.since(address, now)).map(|moved| Cached::after(moved, caches));
-        left == Some(Cached::Little) && !self.read_soon.load(Ordering::Relaxed)
+    /// How much the caches have of the result that is now overwritten, if nobody read it soon.
+    fn unread(&self, address: u64, now: u64, caches: u64) -> Option<Cached> {
+        let moved = self.since(address, now)?;
+        let was_read = self.read_soon.load(Ordering::Relaxed);
+        (!was_read).then(|| Cached::after(moved, caches))
     }
 
     fn note_read(&self, address: u64, now: u64, caches: u64) {
@@ -245,7 +248,11 @@ impl Traffic {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cached, Ledger, MOMENT, Traffic};
+    use super::{Cached, Ledger, MOMENT, Outlook, Traffic};
+
+    fn is_for_memory(outlook: Outlook) -> bool {
+        outlook.unread.is_some_and(|left| left < Cached::Most)
+    }
 
     fn traffic(reads: &[usize], writes: &[usize]) -> Traffic {
         Traffic {
@@ -261,7 +268,7 @@ mod tests {
         let words = [0x1000_0040, 0x1000_0080, 0x1000_00c0];
         let (make, read, other) = (traffic(&[2], &[0]), traffic(&[0], &[1]), traffic(&[2], &[]));
         let ledger = Ledger::new();
-        let step = || [&make, &read, &other].map(|run| ledger.note(run, &words, 0).for_memory);
+        let step = || [&make, &read, &other].map(|run| is_for_memory(ledger.note(run, &words, 0)));
         assert_eq!(step(), [false; 3], "nothing is known of the first ones");
         assert_eq!(step(), [false, true, false]);
         assert_eq!(step(), [false, true, false]);
@@ -271,8 +278,22 @@ mod tests {
     fn a_result_that_is_still_in_the_caches_is_overwritten_there() {
         let (ledger, make) = (Ledger::new(), traffic(&[], &[0]));
         for _ in 0..3 {
-            assert!(!ledger.note(&make, &[0x2000_0040], 0).for_memory);
+            assert!(!is_for_memory(ledger.note(&make, &[0x2000_0040], 0)));
         }
+    }
+
+    #[test]
+    fn what_caches_have_of_a_result_that_nobody_reads_depends_on_what_was_moved() {
+        let words = [0x8000_0040, 0x8000_0080];
+        let (ledger, mut make) = (Ledger::new(), traffic(&[1], &[0]));
+        assert_eq!(ledger.note(&make, &words, 0).unread, None, "not known");
+        for (bytes, left) in [(375, Cached::All), (376, Cached::Most), (626, Cached::Some)] {
+            make.bytes = bytes;
+            ledger.note(&make, &words, 0);
+            assert_eq!(ledger.note(&make, &words, 0).unread, Some(left), "{bytes}");
+        }
+        ledger.note(&traffic(&[0], &[]), &words, 0);
+        assert_eq!(ledger.note(&make, &words, 0).unread, None, "it was read");
     }
 
     #[test]
@@ -280,7 +301,7 @@ mod tests {
         let (ledger, make) = (Ledger::new(), traffic(&[], &[0]));
         let step = |from: usize| {
             ledger.note_move(&[from..from + 0x100, 0x5000..0x5100], 900, 1000);
-            ledger.note(&make, &[0x3000_0040], 0).for_memory
+            is_for_memory(ledger.note(&make, &[0x3000_0040], 0))
         };
         assert!(!step(0x4000), "nothing is known of the first one");
         assert!(step(0x4000));
@@ -313,7 +334,9 @@ mod tests {
             (375, Cached::All),
             (376, Cached::Most),
             (625, Cached::Most),
-            (626, Cached::Little),
+            (626, Cached::Some),
+            (1000, Cached::Some),
+            (1001, Cached::Little),
         ] {
             run.bytes = bytes;
             ledger.note(&run, &words, 0);
