@@ -31,15 +31,14 @@ use fieldstone_stencil::schedule::{ColumnNest, Stage, Sweep};
 use fieldstone_stencil::{Area, Axis, Extent};
 
 use self::early::Early;
-use self::fetch::leading;
+use self::fetch::Later;
 use self::moves::squares;
 use super::builder::Builder;
 use super::entry::{Context, Entry};
-use super::memory::Fetch;
 use super::place::{self, Row};
 use super::preheader::Preheader;
 use super::range::{clip_area, clip_levels, in_area, level, tile_range};
-use super::row;
+use super::row::{self, At};
 use super::transposition::{Way, turn};
 
 pub(super) fn columns(
@@ -157,30 +156,9 @@ impl ColumnBlock<'_> {
     fn stage(&self, b: &mut Builder, stage: &Stage, level: &str, order: Order, early: &[Target]) {
         let row = self.row(level);
         let range = self.range(b, stage);
-        let rows = leading(stage, order, self.nest.vector);
-        let ahead = |b: &mut Builder, preheader: &Preheader, first: &str, stream: bool| {
-            // What goes past the caches is not read before, and would have to leave them again.
-            let past = |target: &Target| stream && self.entry.streamed.contains(target);
-            let rows = || rows.iter().copied().filter(|(target, _)| !past(target));
-            b.when(&self.entry.fetches, |b| {
-                for (target, offset) in rows() {
-                    let level = (target, offset, order);
-                    let fetch = |b: &mut Builder| {
-                        self.fetch_level(b, preheader, level, first, Fetch::Later)
-                    };
-                    match self.early.contains(target) {
-                        // Rows that are not aligned go through the caches where others go past them.
-                        true => b.when(&self.entry.stream, fetch),
-                        false => fetch(b),
-                    }
-                }
-                self.fetch_early(b, &row, early, first);
-            });
-            b.when(&self.entry.fetches_next, |b| {
-                for (target, offset) in rows().filter(|(target, _)| !self.early.contains(*target)) {
-                    self.fetch_level(b, preheader, (target, offset, order), first, Fetch::Soon);
-                }
-            });
+        let later = Later::new(self, b, (stage, order), &row, early);
+        let ahead = |b: &mut Builder, preheader: &Preheader, at: At<'_>, stream: bool| {
+            later.fetch(b, preheader, at, stream);
         };
         let compute = |b: &mut Builder| {
             row::stage(self.context, self.entry, b, stage, &row, &range, &ahead);

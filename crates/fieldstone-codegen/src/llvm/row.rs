@@ -18,8 +18,18 @@ use super::preheader::{Preheader, preheader};
 use super::types::Lanes;
 use super::width::width;
 
-/// Computes a stage for the points `range.0..range.1` of a row. `ahead` fetches what is needed later, from the index of a vector's
-/// first point, and is told whether results go past the caches.
+/// Where in a row something is fetched that is needed later.
+pub(super) enum At<'a> {
+    /// At the first point of a vector.
+    Vector(&'a str),
+    /// At the first point behind whole vectors, if there is one, and at the last one.
+    End(&'a str, &'a str),
+}
+
+/// Fetches what is needed later; is told whether results go past the caches.
+pub(super) type Ahead<'a> = dyn Fn(&mut Builder, &Preheader, At<'_>, bool) + 'a;
+
+/// Computes a stage for the points `range.0..range.1` of a row.
 pub(super) fn stage(
     context: &Context<'_>,
     entry: &Entry,
@@ -27,7 +37,7 @@ pub(super) fn stage(
     stage: &Stage,
     row: &Row,
     range: &(String, String),
-    ahead: &dyn Fn(&mut Builder, &Preheader, &str, bool),
+    ahead: &Ahead<'_>,
 ) {
     if let Some(panel) = &row.panel {
         return panels(context, entry, b, stage, (row, panel), range);
@@ -45,11 +55,17 @@ pub(super) fn stage(
         }
         body.stage(stage);
     };
+    let ahead_at_end = |b: &mut Builder, stream: bool| {
+        let last = b.sub(&range.1, 1);
+        let behind = b.min(&main_end, &last);
+        ahead(b, &preheader, At::End(&behind, &last), stream);
+    };
     let main_loop = |b: &mut Builder, stream: bool| {
         b.for_loop(&range.0, &main_end, &width.to_string(), |b, first| {
-            ahead(b, &preheader, first, stream);
+            ahead(b, &preheader, At::Vector(first), stream);
             body(b, Lanes { width }, first, None, stream);
         });
+        ahead_at_end(b, stream);
     };
     let vectors = (range.0.as_str(), Lanes { width });
     let shifted = past::shifted(context, entry, b, stage, &preheader, vectors);
@@ -69,6 +85,7 @@ pub(super) fn stage(
                     let ends = (range.0.as_str(), main_end.as_str());
                     let from = (context, entry, &preheader);
                     to_lines(from, b, (stage, row), ends, &shifted, ahead);
+                    ahead_at_end(b, true);
                 }
             });
             let cached = b.not(stream);
@@ -113,7 +130,7 @@ fn to_lines(
     (stage, row): (&Stage, &Row),
     (begin, end): (&str, &str),
     shifted: &[Shifted],
-    ahead: &dyn Fn(&mut Builder, &Preheader, &str, bool),
+    ahead: &Ahead<'_>,
 ) {
     let lanes = Lanes {
         width: width(context, stage, row.vector),
@@ -124,7 +141,7 @@ fn to_lines(
     let first = &names[0];
     let more = b.value(format_args!("icmp slt i64 {first}, {end}"));
     b.repeat_while(&name, &more);
-    ahead(b, preheader, first, true);
+    ahead(b, preheader, At::Vector(first), true);
     let begun = b.value(format_args!("icmp ne i64 {first}, {begin}"));
     let rows = shifted.iter().zip(&names[1..]);
     let rows = rows.map(|(row, before)| ToLines {

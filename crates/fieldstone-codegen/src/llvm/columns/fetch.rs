@@ -7,12 +7,14 @@ use fieldstone_stencil::{Axis, Offset};
 
 use super::super::builder::Builder;
 use super::super::memory::{Fetch, prefetch};
-use super::super::place::{self, Spacing};
+use super::super::place::{self, Row, Spacing};
 use super::super::preheader::{Preheader, across};
+use super::super::row::At;
 use super::ColumnBlock;
+use crate::tile::LINE;
 
 /// Of the rows of each target that a stage reads or writes, those that come to a level first.
-pub(super) fn leading(stage: &Stage, order: Order, vector: Axis) -> Vec<(Target, Offset)> {
+fn leading(stage: &Stage, order: Order, vector: Axis) -> Vec<(Target, Offset)> {
     let mut leading: Vec<(Target, Offset)> = Vec::new();
     for accesses in stage.statements.iter().map(Accesses::of) {
         let written = accesses.written().map(|target| (target, Offset::ZERO));
@@ -35,40 +37,148 @@ pub(super) fn leading(stage: &Stage, order: Order, vector: Axis) -> Vec<(Target,
     leading
 }
 
-impl ColumnBlock<'_> {
+/// What a stage of a level fetches of later ones.
+pub(super) struct Later<'a> {
+    block: &'a ColumnBlock<'a>,
+    order: Order,
+    /// The row that is computed.
+    row: &'a Row,
+    rows: Vec<(Target, Offset)>,
+    /// Results of the sweep behind this one that are fetched as well.
+    early: &'a [Target],
+    /// Whether rows end in other lines than whole vectors begin in.
+    cut: String,
+}
+
+impl<'a> Later<'a> {
+    pub(super) fn new(
+        block: &'a ColumnBlock<'a>,
+        b: &mut Builder,
+        (stage, order): (&Stage, Order),
+        row: &'a Row,
+        early: &'a [Target],
+    ) -> Later<'a> {
+        let rows = leading(stage, order, block.nest.vector);
+        Later {
+            cut: block.is_cut(b, &rows),
+            block,
+            order,
+            row,
+            rows,
+            early,
+        }
+    }
+
+    /// Fetches what of later levels lies at a vector of the row, or at its end: each vector fetches the line that it begins in.
+    pub(super) fn fetch(&self, b: &mut Builder, preheader: &Preheader, at: At<'_>, stream: bool) {
+        match at {
+            At::Vector(first) => self.fetch_at(b, preheader, first, stream),
+            At::End(behind, last) => b.when(&self.cut, |b| {
+                let apart = b.sub(last, behind);
+                let apart = b.max(&apart, "1");
+                let end = b.add(last, 1);
+                b.for_loop(behind, &end, &apart, |b, first| {
+                    self.fetch_at(b, preheader, first, stream);
+                });
+            }),
+        }
+    }
+
+    /// Fetches the lines of a point.
+    fn fetch_at(&self, b: &mut Builder, preheader: &Preheader, first: &str, stream: bool) {
+        let Later {
+            block, row, early, ..
+        } = self;
+        let entry = block.entry;
+        // What goes past the caches is not read before, and would have to leave them again.
+        let past = |target: &Target| stream && entry.streamed.contains(target);
+        let rows = || {
+            self.rows
+                .iter()
+                .copied()
+                .filter(|(target, _)| !past(target))
+        };
+        b.when(&entry.fetches, |b| {
+            for (target, offset) in rows() {
+                let fetch = |b: &mut Builder| {
+                    self.fetch_level(b, preheader, (target, offset), first, Fetch::Later)
+                };
+                match block.early.contains(target) {
+                    // Rows that are not aligned go through the caches where others go past them.
+                    true => b.when(&entry.stream, fetch),
+                    false => fetch(b),
+                }
+            }
+            block.fetch_early(b, row, early, first);
+        });
+        b.when(&entry.fetches_next, |b| {
+            for (target, offset) in rows().filter(|(target, _)| !block.early.contains(*target)) {
+                self.fetch_level(b, preheader, (target, offset), first, Fetch::Soon);
+            }
+        });
+    }
+
     /// Fetches a vector of a row of a later level, where it comes from an array: from memory that of some levels further on, into the
     /// first-level cache that of the next one. A vector of a sweep has so many instructions that a core does not see the next one coming.
-    pub(super) fn fetch_level(
+    fn fetch_level(
         &self,
         b: &mut Builder,
         preheader: &Preheader,
-        (target, offset, order): (Target, Offset, Order),
+        (target, offset): (Target, Offset),
         first: &str,
         purpose: Fetch,
     ) {
         let pointer = preheader.known_pointer(target, offset);
-        let array = self.entry.arrays.get(&target);
+        let block = self.block;
+        let array = block.entry.arrays.get(&target);
         let (Some(pointer), Some(array)) = (pointer, array) else {
             return;
         };
-        let has_levels = (self.context.program.stencil.target_axes(target)).contains(Axis::K);
-        let outer = offset.along(self.nest.outer());
-        let in_scratch = self.context.scratch.block(target, outer).is_some();
+        let has_levels = (block.context.program.stencil.target_axes(target)).contains(Axis::K);
+        let outer = offset.along(block.nest.outer());
+        let in_scratch = block.context.scratch.block(target, outer).is_some();
         if pointer.spacing != Spacing::Contiguous || !has_levels || in_scratch {
             return;
         }
-        let size = place::dtype(self.context, target).size();
+        let size = place::dtype(block.context, target).size();
         let address = pointer.at(b, size, (first, 0));
         let level = &array.strides[2];
         let bytes = match purpose {
             Fetch::Soon => level.clone(),
-            Fetch::Later => b.mul(level, &self.entry.ahead),
+            Fetch::Later => b.mul(level, &block.entry.ahead),
         };
-        let bytes = match order {
+        let bytes = match self.order {
             Order::Backward => b.sub("0", &bytes),
             Order::Forward | Order::Parallel => bytes,
         };
         let address = b.offset(&address, &bytes);
         prefetch(b, &address, purpose);
+    }
+}
+
+impl ColumnBlock<'_> {
+    /// Whether later rows are fetched and some of these are not whole cache lines.
+    fn is_cut(&self, b: &mut Builder, rows: &[(Target, Offset)]) -> String {
+        let mut ends = String::from("0");
+        for (target, _) in rows {
+            if self.context.contiguous_along(*target) != Some(self.nest.vector) {
+                continue;
+            }
+            let size = place::dtype(self.context, *target).size();
+            let (first, end) = &self.columns;
+            let begin = self.first_of(b, (*target, 0), first);
+            let points = b.sub(end, first);
+            let level = &self.entry.arrays[target].strides[2];
+            let bytes = b.mul(&points, size);
+            let begin = b.value(format_args!("ptrtoint ptr {begin} to i64"));
+            for one in [&begin, &bytes, level] {
+                ends = b.value(format_args!("or i64 {ends}, {one}"));
+            }
+        }
+        let past = b.value(format_args!("and i64 {ends}, {}", LINE - 1));
+        let cut = b.value(format_args!("icmp ne i64 {past}, 0"));
+        let (later, soon) = (&self.entry.fetches, &self.entry.fetches_next);
+        let any = b.value(format_args!("or i1 {later}, {soon}"));
+        b.value(format_args!("and i1 {any}, {cut}"))
     }
 }
