@@ -24,7 +24,7 @@ mod moves;
 mod narrow;
 mod part;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use fieldstone_stencil::ir::{Order, Target};
 use fieldstone_stencil::schedule::{ColumnNest, Stage, Sweep};
@@ -160,7 +160,13 @@ impl ColumnBlock<'_> {
         let ahead = |b: &mut Builder, preheader: &Preheader, at: At<'_>, stream: bool| {
             later.fetch(b, preheader, at, stream);
         };
+        // Scratch has room for whole vectors. A core cannot take what it loads from a part of one that was just stored.
+        let loose = match self.is_everywhere(stage) {
+            true => self.in_scratch(stage),
+            false => HashSet::new(),
+        };
         let compute = |b: &mut Builder| {
+            let stage = (stage, &loose);
             row::stage(self.context, self.entry, b, stage, &row, &range, &ahead);
         };
         if stage.area == Area::FULL {

@@ -29,12 +29,13 @@ pub(super) enum At<'a> {
 /// Fetches what is needed later; is told whether results go past the caches.
 pub(super) type Ahead<'a> = dyn Fn(&mut Builder, &Preheader, At<'_>, bool) + 'a;
 
-/// Computes a stage for the points `range.0..range.1` of a row.
+/// Computes a stage for the points `range.0..range.1` of a row. What is `loose` is read and stored at all lanes of the last vector, of
+/// which only some are computed.
 pub(super) fn stage(
     context: &Context<'_>,
     entry: &Entry,
     b: &mut Builder,
-    stage: &Stage,
+    (stage, loose): (&Stage, &HashSet<Target>),
     row: &Row,
     range: &(String, String),
     ahead: &Ahead<'_>,
@@ -111,6 +112,7 @@ pub(super) fn stage(
         let points = b.sub(&range.1, &main_end);
         let from = (context, entry, &mut *b);
         let mut body = Body::new(from, lanes, (row, &preheader), &main_end, Some(mask));
+        body.loose.clone_from(loose);
         if let Some(condition) = stream.as_deref().filter(|_| !shifted.is_empty()) {
             let (rows, points) = (shifted.as_slice(), points.as_str());
             body.streaming = Streaming::Rest(Rest {

@@ -191,6 +191,7 @@ fn stages(setting: Setting<'_>, b: &mut Builder, stages: &[Stage], place: &Place
                     tile: tile.clone(),
                     panel,
                 };
+                let stage = (stage, &HashSet::new());
                 row::stage(context, entry, b, stage, &row, &vectors, &|_, _, _, _| {});
             };
             for_blocks(setting, b, (&blocks, place), stage.interval, each);

@@ -108,7 +108,7 @@ impl ColumnBlock<'_> {
     }
 
     /// What a stage accesses in scratch.
-    fn in_scratch(&self, stage: &Stage) -> HashSet<Target> {
+    pub(super) fn in_scratch(&self, stage: &Stage) -> HashSet<Target> {
         let mut found = HashSet::new();
         for accesses in stage.statements.iter().map(Accesses::of) {
             found.extend(accesses.reads.iter().map(|(target, _)| *target));
