@@ -12,6 +12,7 @@
 //! | [`direct`] | sweeps that need hardly any of them |
 //! | [`choices`], `tuning` | what may be chosen about all that, not by the cost model; what is fastest, by measurement |
 //! | [`cost`] | roughly how long a kernel takes, and how many threads are worth it |
+//! | [`folded`] | rows that follow each other without a gap, computed as one |
 //! | [`plan`] | how arrays of a layout are computed with, up to LLVM IR |
 //! | [`jit`], [`parts`], [`loader`], [`cache`], [`compilation`] | from LLVM IR to machine code, kept on disk |
 //! | [`native`] | machine code, run on all threads |
@@ -32,6 +33,7 @@ pub mod cost;
 pub mod direct;
 pub mod domain;
 pub mod error;
+pub mod folded;
 pub mod gpu;
 pub mod interpreter;
 pub mod jit;

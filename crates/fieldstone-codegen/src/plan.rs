@@ -11,6 +11,7 @@ use fieldstone_stencil::schedule::{self, Nest, Placement, RowNest, Schedule, Sta
 use crate::array::ArrayShape;
 use crate::choices::Choices;
 use crate::cost::{Cost, worthwhile};
+use crate::folded::Folds;
 use crate::layout::Layout;
 use crate::llvm::{self, Kernel, Module};
 use crate::native::{extended, levels_of};
@@ -42,6 +43,8 @@ pub struct Plan {
     pub choices: Choices,
     /// What the points of each kernel cost.
     pub costs: Vec<Cost>,
+    /// Whether rows of arrays in which they follow each other without a gap are computed as one.
+    pub folds: Option<Folds>,
 }
 
 impl Plan {
@@ -55,6 +58,7 @@ impl Plan {
         Plan {
             layout: layout.clone(),
             costs: costs.collect(),
+            folds: Folds::of(&schedule),
             module: llvm::emit(program, &schedule, layout, target, choices),
             schedule,
             choices: choices.clone(),

@@ -19,8 +19,8 @@ use fieldstone_stencil::schedule::{Placement, Roles, Schedule};
 use fieldstone_stencil::{Axis, DType};
 
 pub(crate) use panels::MOST_LANES;
-pub(crate) use tiles::Lines;
 pub use tiles::Tiles;
+pub(crate) use tiles::{LONG_ROW, Lines};
 
 use crate::direct::Direct;
 use crate::transposed::Transposed;

@@ -158,6 +158,7 @@ pub(super) struct Rows {
 }
 
 /// A contiguous row of a field.
+#[derive(Clone)]
 struct Aligned {
     stage: usize,
     target: Target,

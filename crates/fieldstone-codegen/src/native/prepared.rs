@@ -143,6 +143,11 @@ impl Native {
     pub(super) fn run_of(&self, variant: &Variant, call: &Call<'_>) -> Run {
         let schedule = &variant.plan.schedule;
         let (arguments, _) = self.compilation.elements.arguments(call);
+        let folds = variant.plan.folds;
+        let call = &Call {
+            domain: folds.map_or(call.domain, |folds| folds.domain(call.domain, &arguments)),
+            ..*call
+        };
         let program = &self.compilation.program;
         let fields = &program.stencil.fields;
         let parts = match call.domain.contains(&0) {

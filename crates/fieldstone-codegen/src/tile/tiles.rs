@@ -20,6 +20,9 @@ const TILES_PER_THREAD: usize = 4;
 /// Rows that are computed for one vector of levels before the next one, at least: the first of them find nothing in the first-level cache.
 const FEWEST_ROWS_OF_VECTOR: usize = 8;
 
+/// Points of a row of which the begin and the end hardly count.
+pub(crate) const LONG_ROW: usize = 2048;
+
 /// Bytes of a column beyond which fewer than two fit a page of memory.
 const LONG: usize = 2048;
 
@@ -82,6 +85,9 @@ impl Tiles {
         if let (Some(line), Lines::Shifted) = (scratch.line, lines) {
             // The first tile begins before the first level.
             points[roles.block.index()] += line - 1;
+        }
+        if let Some(size) = scratch.long_rows(roles, points, threads) {
+            return Tiles::new(points, size);
         }
         let mut size = points;
         let short = match lines {
@@ -177,6 +183,23 @@ impl Tiles {
 }
 
 impl Scratch {
+    /// Points of tiles that are long rows, or parts of them where there are too few for the threads, each aligned as it is; `None` where
+    /// rows are short or lie in planes, or tiles are made for scratch memory or were chosen.
+    fn long_rows(&self, roles: Roles, points: [usize; 3], threads: usize) -> Option<[usize; 3]> {
+        let chosen = self.vector.or(self.block).or(self.slide);
+        let along = |axis: Axis| points[axis.index()];
+        let (row, rows) = (along(roles.vector), along(roles.slide) * along(roles.block));
+        let in_a_line = rows == along(roles.slide).max(along(roles.block));
+        if row < LONG_ROW || !in_a_line || chosen.is_some() || !self.places.is_empty() {
+            return None;
+        }
+        let needed = (threads * TILES_PER_THREAD).div_ceil(rows.max(1));
+        let parts = needed.clamp(1, row / LONG_ROW);
+        let mut size = [1; 3];
+        size[roles.vector.index()] = even(row, row.div_ceil(parts).next_multiple_of(LINE));
+        Some(size)
+    }
+
     /// Whether columns of so many points along each axis, of whole cache lines, are a multiple of [`ALIAS`] bytes apart.
     fn is_aliased(&self, points: [usize; 3]) -> bool {
         let levels = points[Axis::K.index()];
@@ -208,6 +231,34 @@ mod tests {
     use fieldstone_stencil::Extent;
 
     use super::*;
+
+    #[test]
+    fn long_rows_in_a_line_are_tiles_of_their_own() {
+        let nest = RowNest {
+            roles: Roles::new(Axis::K),
+            extent: Extent::default(),
+            stages: Vec::new(),
+            loops: Vec::new(),
+        };
+        let tiles = |scratch: &Scratch, domain: [usize; 3]| {
+            Tiles::of_rows(&nest, scratch, domain, 2, Lines::Shared, false)
+        };
+        let none = Scratch::default();
+        assert_eq!(tiles(&none, [30, 1, 5000]).size, [1, 1, 5056], "a row each");
+        assert_eq!(
+            tiles(&none, [1, 1, 5000]).count,
+            [1, 1, 2],
+            "a part of the row for each thread"
+        );
+        assert_eq!(tiles(&none, [1, 1, 50_000]).count, [1, 1, 8]);
+        assert!(tiles(&none, [30, 1, 500]).size[0] > 1, "short rows");
+        assert!(tiles(&none, [30, 8, 5000]).size[0] > 1, "rows in a plane");
+        let chosen = Scratch {
+            slide: Some(4),
+            ..Scratch::default()
+        };
+        assert_eq!(tiles(&chosen, [30, 1, 5000]).size[0], 4);
+    }
 
     #[test]
     fn rows_have_fewer_points_where_columns_share_places_of_the_first_level_cache() {

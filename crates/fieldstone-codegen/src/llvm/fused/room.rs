@@ -32,16 +32,7 @@ impl Fused<'_> {
         let (key, streamed) = (self.key(), self.streamed());
         let tile = &self.stages[0].row.tile;
         let begin = &tile[self.roles.vector.index()];
-        let mut alike = String::from("true");
-        for aligned in key.iter().chain(&streamed) {
-            let strides = &self.entry.arrays[&aligned.target].strides;
-            for axis in [self.roles.slide, self.roles.block] {
-                let past = self.lanes.width * aligned.size - 1;
-                let past = b.value(format_args!("and i64 {}, {past}", strides[axis.index()]));
-                let whole = b.value(format_args!("icmp eq i64 {past}, 0"));
-                alike = b.value(format_args!("and i1 {alike}, {whole}"));
-            }
-        }
+        let alike = self.are_alike(b, rows, &[key.as_slice(), &streamed].concat());
         let origin = match &key {
             Some(key) => {
                 let pointer = self.first_row(b, key.target, tile);
@@ -77,6 +68,30 @@ impl Fused<'_> {
             streaming,
             inside,
         }
+    }
+
+    /// Whether all rows of a tile are aligned in the same way, or there is but one.
+    fn are_alike(&self, b: &mut Builder, rows: &Rows, fields: &[Aligned]) -> String {
+        let mut alike = String::from("true");
+        let both = [
+            (self.roles.slide, &rows.slides),
+            (self.roles.block, &rows.blocks),
+        ];
+        for (axis, (first, end)) in both {
+            let mut all = String::from("true");
+            for field in fields {
+                let stride = &self.entry.arrays[&field.target].strides[axis.index()];
+                let past = self.lanes.width * field.size - 1;
+                let past = b.value(format_args!("and i64 {stride}, {past}"));
+                let whole = b.value(format_args!("icmp eq i64 {past}, 0"));
+                all = b.value(format_args!("and i1 {all}, {whole}"));
+            }
+            let count = b.sub(end, first);
+            let one = b.value(format_args!("icmp eq i64 {count}, 1"));
+            all = b.value(format_args!("or i1 {all}, {one}"));
+            alike = b.value(format_args!("and i1 {alike}, {all}"));
+        }
+        alike
     }
 
     /// Whether all that rows of a tile read is in the arrays.
