@@ -36,9 +36,8 @@ use self::moves::squares;
 use super::builder::Builder;
 use super::entry::{Context, Entry};
 use super::place::{self, Row};
-use super::preheader::Preheader;
 use super::range::{clip_area, clip_levels, in_area, level, tile_range};
-use super::row::{self, At};
+use super::row::{self, Ahead};
 use super::transposition::{Way, turn};
 
 pub(super) fn columns(
@@ -157,8 +156,9 @@ impl ColumnBlock<'_> {
         let row = self.row(level);
         let range = self.range(b, stage);
         let later = Later::new(self, b, (stage, order), &row, early);
-        let ahead = |b: &mut Builder, preheader: &Preheader, at: At<'_>, stream: bool| {
-            later.fetch(b, preheader, at, stream);
+        let ahead = Ahead {
+            fetch: &|b, preheader, at, stream| later.fetch(b, preheader, at, stream),
+            at_end: &later.at_end,
         };
         // Scratch has room for whole vectors. A core cannot take what it loads from a part of one that was just stored.
         let loose = match self.is_everywhere(stage) {
@@ -167,7 +167,15 @@ impl ColumnBlock<'_> {
         };
         let compute = |b: &mut Builder| {
             let stage = (stage, &loose);
-            row::stage(self.context, self.entry, b, stage, &row, &range, &ahead);
+            row::stage(
+                self.context,
+                self.entry,
+                b,
+                stage,
+                &row,
+                &range,
+                Some(&ahead),
+            );
         };
         if stage.area == Area::FULL {
             return compute(b);

@@ -26,8 +26,13 @@ pub(super) enum At<'a> {
     End(&'a str, &'a str),
 }
 
-/// Fetches what is needed later; is told whether results go past the caches.
-pub(super) type Ahead<'a> = dyn Fn(&mut Builder, &Preheader, At<'_>, bool) + 'a;
+/// What is fetched for later while a row is computed.
+pub(super) struct Ahead<'a> {
+    /// Fetches it; is told whether results go past the caches.
+    pub fetch: &'a dyn Fn(&mut Builder, &Preheader, At<'_>, bool),
+    /// Whether any of it is to be fetched at the end of the row.
+    pub at_end: &'a str,
+}
 
 /// Computes a stage for the points `range.0..range.1` of a row. What is `loose` is read and stored at all lanes of the last vector, of
 /// which only some are computed.
@@ -38,7 +43,7 @@ pub(super) fn stage(
     (stage, loose): (&Stage, &HashSet<Target>),
     row: &Row,
     range: &(String, String),
-    ahead: &Ahead<'_>,
+    ahead: Option<&Ahead<'_>>,
 ) {
     if let Some(panel) = &row.panel {
         return panels(context, entry, b, stage, (row, panel), range);
@@ -49,127 +54,187 @@ pub(super) fn stage(
     let length = b.max(&length, "0");
     let whole = b.value(format_args!("and i64 {length}, -{width}"));
     let main_end = b.add(&range.0, &whole);
-    let body = |b: &mut Builder, lanes: Lanes, first: &str, mask: Option<String>, stream: bool| {
-        let mut body = Body::new((context, entry, b), lanes, (row, &preheader), first, mask);
-        if stream {
-            body.streaming = Streaming::Always;
-        }
-        body.stage(stage);
-    };
-    let ahead_at_end = |b: &mut Builder, stream: bool| {
-        let last = b.sub(&range.1, 1);
-        let behind = b.min(&main_end, &last);
-        ahead(b, &preheader, At::End(&behind, &last), stream);
-    };
-    let main_loop = |b: &mut Builder, stream: bool| {
-        b.for_loop(&range.0, &main_end, &width.to_string(), |b, first| {
-            ahead(b, &preheader, At::Vector(first), stream);
-            body(b, Lanes { width }, first, None, stream);
-        });
-        ahead_at_end(b, stream);
-    };
     let vectors = (range.0.as_str(), Lanes { width });
     let shifted = past::shifted(context, entry, b, stage, &preheader, vectors);
-    let stream = match shifted.is_empty() {
+    let streaming = match shifted.is_empty() {
         true => streaming(context, entry, b, stage, &preheader, &range.0, width),
         false => Some((shifted.iter()).fold(entry.stream.clone(), |all, row| {
             let possible = row.is_possible(b);
             b.value(format_args!("and i1 {all}, {possible}"))
         })),
     };
-    match &stream {
-        None => main_loop(b, false),
-        Some(stream) => {
-            b.when(stream, |b| match shifted.is_empty() {
-                true => main_loop(b, true),
-                false => {
-                    let ends = (range.0.as_str(), main_end.as_str());
-                    let from = (context, entry, &preheader);
-                    to_lines(from, b, (stage, row), ends, &shifted, ahead);
-                    ahead_at_end(b, true);
-                }
-            });
-            let cached = b.not(stream);
-            b.when(&cached, |b| main_loop(b, false));
-        }
-    }
-    if width == 1 {
-        return;
-    }
-    if !context.target.has_masked_access() {
-        b.for_loop(&main_end, &range.1, "1", |b, first| {
-            body(b, Lanes { width: 1 }, first, None, false);
-        });
-        return;
-    }
-    let rest = b.value(format_args!("icmp slt i64 {main_end}, {}", range.1));
-    b.when(&rest, |b| {
-        let lanes = Lanes { width };
-        let indices = lane_indices(b, lanes, &main_end);
-        let end = splat(b, lanes, "i64", &range.1);
-        let kind = lanes.of("i64");
-        let mask = b.value(format_args!("icmp slt {kind} {indices}, {end}"));
-        let points = b.sub(&range.1, &main_end);
-        let from = (context, entry, &mut *b);
-        let mut body = Body::new(from, lanes, (row, &preheader), &main_end, Some(mask));
-        body.loose.clone_from(loose);
-        if let Some(condition) = stream.as_deref().filter(|_| !shifted.is_empty()) {
-            let (rows, points) = (shifted.as_slice(), points.as_str());
-            body.streaming = Streaming::Rest(Rest {
-                rows,
-                condition,
-                points,
-            });
-        }
-        body.stage(stage);
-    });
+    let computed = Computed {
+        context,
+        entry,
+        stage,
+        loose,
+        row,
+        preheader,
+        lanes: Lanes { width },
+        first: &range.0,
+        main_end,
+        end: &range.1,
+        shifted,
+        streaming,
+        ahead,
+    };
+    computed.whole_vectors(b);
+    computed.end(b);
 }
 
-/// Computes a stage for whole vectors of a row whose results go past the caches.
-fn to_lines(
-    (context, entry, preheader): (&Context<'_>, &Entry, &Preheader),
-    b: &mut Builder,
-    (stage, row): (&Stage, &Row),
-    (begin, end): (&str, &str),
-    shifted: &[Shifted],
-    ahead: &Ahead<'_>,
-) {
-    let lanes = Lanes {
-        width: width(context, stage, row.vector),
-    };
-    let mut values = vec![(String::from("i64"), begin.to_owned())];
-    values.extend(shifted.iter().map(Shifted::nothing));
-    let (name, names) = b.begin_repeat(&values);
-    let first = &names[0];
-    let more = b.value(format_args!("icmp slt i64 {first}, {end}"));
-    b.repeat_while(&name, &more);
-    ahead(b, preheader, At::Vector(first), true);
-    let begun = b.value(format_args!("icmp ne i64 {first}, {begin}"));
-    let rows = shifted.iter().zip(&names[1..]);
-    let rows = rows.map(|(row, before)| ToLines {
-        row,
-        before,
-        begun: &begun,
-    });
-    let rows: Vec<ToLines<'_>> = rows.collect();
-    let next = b.add(first, lanes.width);
-    let from = (context, entry, &mut *b);
-    let mut body = Body::new(from, lanes, (row, preheader), first, None);
-    body.streaming = Streaming::Lines(&rows);
-    body.stage(stage);
-    let stored = shifted
-        .iter()
-        .map(|row| body.read(row.target, Offset::ZERO));
-    let stored: Vec<String> = [next].into_iter().chain(stored).collect();
-    let kinds = values.iter().map(|(kind, _)| kind.clone());
-    let round: Vec<(String, String)> = kinds.zip(stored).collect();
-    b.end_repeat(&name, &round);
-    let any = b.value(format_args!("icmp ne i64 {first}, {begin}"));
-    let last = b.sub(first, lanes.width);
-    for (result, value) in shifted.iter().zip(&names[1..]) {
-        let from = (context, entry, &mut *b);
-        let mut body = Body::new(from, lanes, (row, preheader), &last, None);
-        result.end(&mut body, value, &any);
+/// A stage and the points of a row that it is computed for: whole vectors up to `main_end`, and fewer than one behind them.
+struct Computed<'a> {
+    context: &'a Context<'a>,
+    entry: &'a Entry,
+    stage: &'a Stage,
+    /// What is read and stored at all lanes of the last vector.
+    loose: &'a HashSet<Target>,
+    row: &'a Row,
+    preheader: Preheader,
+    lanes: Lanes,
+    first: &'a str,
+    main_end: String,
+    end: &'a str,
+    /// Results that go past the caches though vectors lie across lines.
+    shifted: Vec<Shifted>,
+    /// Whether results go past the caches; `None` where they never do.
+    streaming: Option<String>,
+    ahead: Option<&'a Ahead<'a>>,
+}
+
+impl Computed<'_> {
+    fn body<'b>(&'b self, b: &'b mut Builder, lanes: Lanes, first: &'b str) -> Body<'b, 'b> {
+        let from = (self.context, self.entry, b);
+        Body::new(from, lanes, (self.row, &self.preheader), first, None)
+    }
+
+    fn fetch(&self, b: &mut Builder, at: At<'_>, stream: bool) {
+        if let Some(ahead) = self.ahead {
+            (ahead.fetch)(b, &self.preheader, at, stream);
+        }
+    }
+
+    /// Emits what results past the caches and those that go through them do otherwise.
+    fn either(&self, b: &mut Builder, mut each: impl FnMut(&mut Builder, bool)) {
+        let Some(streaming) = &self.streaming else {
+            return each(b, false);
+        };
+        b.when(streaming, |b| each(b, true));
+        let cached = b.not(streaming);
+        b.when(&cached, |b| each(b, false));
+    }
+
+    fn whole_vectors(&self, b: &mut Builder) {
+        self.either(b, |b, stream| match stream && !self.shifted.is_empty() {
+            true => self.to_lines(b),
+            false => self.to_vectors(b, stream),
+        });
+    }
+
+    fn to_vectors(&self, b: &mut Builder, stream: bool) {
+        let step = self.lanes.width.to_string();
+        b.for_loop(self.first, &self.main_end, &step, |b, first| {
+            self.fetch(b, At::Vector(first), stream);
+            let mut body = self.body(b, self.lanes, first);
+            if stream {
+                body.streaming = Streaming::Always;
+            }
+            body.stage(self.stage);
+        });
+    }
+
+    /// Whole vectors whose results go past the caches in whole lines, which they lie across.
+    fn to_lines(&self, b: &mut Builder) {
+        let begin = self.first;
+        let mut values = vec![(String::from("i64"), begin.to_owned())];
+        values.extend(self.shifted.iter().map(Shifted::nothing));
+        let (name, names) = b.begin_repeat(&values);
+        let first = &names[0];
+        let more = b.value(format_args!("icmp slt i64 {first}, {}", self.main_end));
+        b.repeat_while(&name, &more);
+        self.fetch(b, At::Vector(first), true);
+        let begun = b.value(format_args!("icmp ne i64 {first}, {begin}"));
+        let rows = self.shifted.iter().zip(&names[1..]);
+        let rows = rows.map(|(row, before)| ToLines {
+            row,
+            before,
+            begun: &begun,
+        });
+        let rows: Vec<ToLines<'_>> = rows.collect();
+        let next = b.add(first, self.lanes.width);
+        let mut body = self.body(b, self.lanes, first);
+        body.streaming = Streaming::Lines(&rows);
+        body.stage(self.stage);
+        let stored = (self.shifted.iter()).map(|row| body.read(row.target, Offset::ZERO));
+        let stored: Vec<String> = [next].into_iter().chain(stored).collect();
+        let kinds = values.iter().map(|(kind, _)| kind.clone());
+        let round: Vec<(String, String)> = kinds.zip(stored).collect();
+        b.end_repeat(&name, &round);
+        let any = b.value(format_args!("icmp ne i64 {first}, {begin}"));
+        let last = b.sub(first, self.lanes.width);
+        for (result, value) in self.shifted.iter().zip(&names[1..]) {
+            result.end(&mut self.body(b, self.lanes, &last), value, &any);
+        }
+    }
+
+    /// What lies behind whole vectors, to be fetched and to be computed: most rows have neither.
+    fn end(&self, b: &mut Builder) {
+        let rest = (self.lanes.width > 1)
+            .then(|| b.value(format_args!("icmp slt i64 {}, {}", self.main_end, self.end)));
+        let any = match (self.ahead, &rest) {
+            (Some(ahead), Some(rest)) => b.value(format_args!("or i1 {}, {rest}", ahead.at_end)),
+            (Some(ahead), None) => ahead.at_end.to_owned(),
+            (None, Some(rest)) => rest.clone(),
+            (None, None) => return,
+        };
+        b.when(&any, |b| {
+            if let Some(ahead) = self.ahead {
+                b.when(ahead.at_end, |b| self.fetch_end(b));
+            }
+            match rest {
+                Some(_) if !self.context.target.has_masked_access() => self.points(b),
+                Some(rest) if self.ahead.is_some() => b.when(&rest, |b| self.part_of_vector(b)),
+                Some(_) => self.part_of_vector(b),
+                None => {}
+            }
+        });
+    }
+
+    fn fetch_end(&self, b: &mut Builder) {
+        let last = b.sub(self.end, 1);
+        let behind = b.min(&self.main_end, &last);
+        self.either(b, |b, stream| {
+            self.fetch(b, At::End(&behind, &last), stream)
+        });
+    }
+
+    /// The points behind whole vectors, one by one.
+    fn points(&self, b: &mut Builder) {
+        b.for_loop(&self.main_end, self.end, "1", |b, point| {
+            self.body(b, Lanes { width: 1 }, point).stage(self.stage);
+        });
+    }
+
+    /// The points behind whole vectors, as a part of one.
+    fn part_of_vector(&self, b: &mut Builder) {
+        let lanes = self.lanes;
+        let indices = lane_indices(b, lanes, &self.main_end);
+        let end = splat(b, lanes, "i64", self.end);
+        let kind = lanes.of("i64");
+        let mask = b.value(format_args!("icmp slt {kind} {indices}, {end}"));
+        let points = b.sub(self.end, &self.main_end);
+        let from = (self.context, self.entry, &mut *b);
+        let at = (self.row, &self.preheader);
+        let mut body = Body::new(from, lanes, at, &self.main_end, Some(mask));
+        body.loose.clone_from(self.loose);
+        if let Some(condition) = (self.streaming.as_deref()).filter(|_| !self.shifted.is_empty()) {
+            body.streaming = Streaming::Rest(Rest {
+                rows: &self.shifted,
+                condition,
+                points: &points,
+            });
+        }
+        body.stage(self.stage);
     }
 }
 

@@ -192,7 +192,7 @@ fn stages(setting: Setting<'_>, b: &mut Builder, stages: &[Stage], place: &Place
                     panel,
                 };
                 let stage = (stage, &HashSet::new());
-                row::stage(context, entry, b, stage, &row, &vectors, &|_, _, _, _| {});
+                row::stage(context, entry, b, stage, &row, &vectors, None);
             };
             for_blocks(setting, b, (&blocks, place), stage.interval, each);
         };

@@ -46,8 +46,8 @@ pub(super) struct Later<'a> {
     rows: Vec<(Target, Offset)>,
     /// Results of the sweep behind this one that are fetched as well.
     early: &'a [Target],
-    /// Whether rows end in other lines than whole vectors begin in.
-    cut: String,
+    /// Whether anything is fetched, and rows end in other lines than whole vectors begin in.
+    pub(super) at_end: String,
 }
 
 impl<'a> Later<'a> {
@@ -60,7 +60,7 @@ impl<'a> Later<'a> {
     ) -> Later<'a> {
         let rows = leading(stage, order, block.nest.vector);
         Later {
-            cut: block.is_cut(b, &rows),
+            at_end: block.is_cut(b, &rows),
             block,
             order,
             row,
@@ -73,14 +73,14 @@ impl<'a> Later<'a> {
     pub(super) fn fetch(&self, b: &mut Builder, preheader: &Preheader, at: At<'_>, stream: bool) {
         match at {
             At::Vector(first) => self.fetch_at(b, preheader, first, stream),
-            At::End(behind, last) => b.when(&self.cut, |b| {
+            At::End(behind, last) => {
                 let apart = b.sub(last, behind);
                 let apart = b.max(&apart, "1");
                 let end = b.add(last, 1);
                 b.for_loop(behind, &end, &apart, |b, first| {
                     self.fetch_at(b, preheader, first, stream);
                 });
-            }),
+            }
         }
     }
 
