@@ -81,8 +81,8 @@ class Parameters(TypedDict, total=False):
     aligned_index : sequence of int
         Index of the point whose address is aligned. Fallback: the lower halo.
     alignment_size : int
-        The address of that point, and of the points beside it in every line along the axis with the smallest stride, is
-        a multiple of this many bytes. Fallback: 1, no alignment.
+        The address of that point, and of the points beside it in every line along the axis with the smallest stride of
+        those with more than one point, is a multiple of this many bytes. Fallback: 1, no alignment.
     defaults : str
         Name of a preset for layout, alignment and device: ``"C"`` and ``"F"`` as in NumPy; by the meaning of the axes,
         whatever their order, ``"debug"``, ``"numpy"`` and ``"cpu_kfirst"`` (K contiguous), ``"cpu_ifirst"`` and

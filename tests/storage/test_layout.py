@@ -191,14 +191,14 @@ class TestOnePointOrNone:
 class TestAlignment:
     @given(st.data())
     def test_of_every_line(self, data: st.DataObject) -> None:
-        """The aligned index is aligned in each line along the axis with the smallest stride."""
+        """The aligned index is aligned in each line along the first axis in memory with more than one point."""
         shape = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=4).map(tuple))
         layout = data.draw(st.permutations(range(len(shape))))
         index = tuple(data.draw(st.integers(0, size - 1)) for size in shape)
         dtype = np.dtype(data.draw(st.sampled_from(["i1", "f4", "f8", "c16"])))
         alignment_size = data.draw(st.sampled_from([1, 2, 24, 32, 64, 128, 4096]))
         made = storage.empty(shape, dtype, layout=layout, aligned_index=index, alignment_size=alignment_size)
-        inner = layout.index(len(shape) - 1)
+        inner = max((axis for axis, size in enumerate(shape) if size > 1), key=layout.__getitem__, default=0)
         lines = made.to_numpy().take([index[inner]], axis=inner)
         start = made.__array_interface__["data"][0]
         for line in np.ndindex(lines.shape):
@@ -206,6 +206,11 @@ class TestAlignment:
             at[inner] = index[inner]
             assert (start + int(at @ made.strides)) % alignment_size == 0
         assert (made.alignment_size, made.aligned_index) == (alignment_size, index)
+
+    def test_lines_of_one_element_are_not_padded(self) -> None:
+        made = storage.empty((5, 60, 1), dims="IJK", defaults="cpu_kfirst")
+        assert (made.strides, made.layout) == ((512, 8, 8), (0, 1, 2))
+        assert storage.empty((1, 5, 60), dims="IJK", defaults="cpu_ifirst").strides == (8, 8, 64)
 
     @pytest.mark.parametrize(
         ("defaults", "alignment_size"), [("C", 1), ("F", 1), ("numpy", 1), ("debug", 1), ("gtx86", 64), ("gtmc", 64)]

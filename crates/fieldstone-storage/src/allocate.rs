@@ -14,7 +14,7 @@ pub struct Spec {
     /// Order of the axes in memory.
     pub layout: Layout,
     /// The address of the aligned index is a multiple of this many bytes, in every line along the axis with the smallest
-    /// stride. Any positive number; elements also lie at multiples of their own size, so that the
+    /// stride of those with more than one point. Any positive number; elements also lie at multiples of their own size, so that the
     /// least common multiple of both counts. Lines are padded where it asks for that; with 1 there is no padding.
     /// Where there is, lines are also kept from lying multiples of 2048 bytes apart, and planes of them multiples of 512.
     pub alignment: usize,
@@ -81,21 +81,22 @@ impl Spec {
         let alignment = if self.alignment == 1 { 1 } else { alignment };
         let mut strides = PerAxis::from_elem(0, self.shape.len());
         let (mut bytes, mut padding) = (self.itemsize, 0);
+        let behind_lines = self.line() + 1;
         for (place, &axis) in self.layout.order().iter().rev().enumerate() {
             let line = bytes;
-            if place == 1 && padded {
+            if place == behind_lines && padded {
                 bytes = bytes
                     .checked_next_multiple_of(alignment)
                     .ok_or_else(too_large)?;
             }
             let alias = match place {
-                1 => ALIAS_OF_LINES,
+                place if place == behind_lines => ALIAS_OF_LINES,
                 _ => ALIAS_OF_PLANES,
             };
-            if place >= 1 && padded && alignment < alias && bytes.is_multiple_of(alias) {
+            if place >= behind_lines && padded && alignment < alias && bytes.is_multiple_of(alias) {
                 bytes = bytes.checked_add(alignment).ok_or_else(too_large)?;
             }
-            if place == 1 {
+            if place == 1 && behind_lines == 1 {
                 padding = bytes - line;
             }
             strides[axis] = isize::try_from(bytes).map_err(|_| too_large())?;
@@ -112,6 +113,15 @@ impl Spec {
             padding: if empty { 0 } else { padding },
             alignment,
         })
+    }
+
+    /// The place of the axis that lines run along, counted from the smallest stride: lines of one element each would be mostly padding.
+    fn line(&self) -> usize {
+        let order = self.layout.order();
+        let mut from_smallest = order.iter().rev();
+        from_smallest
+            .position(|&axis| self.shape[axis] != 1)
+            .unwrap_or(0)
     }
 
     fn check(&self) -> Result<(), StorageError> {
@@ -160,7 +170,7 @@ const LEAST_ALIGNMENT: usize = 64;
 struct Plan {
     strides: PerAxis<isize>,
     bytes: usize,
-    /// Bytes behind each line that no element has; they are part of `bytes` behind the last one, too.
+    /// Bytes behind each line along the axis with the smallest stride that no element has; they are part of `bytes` behind the last one, too.
     padding: usize,
     alignment: usize,
 }
@@ -353,7 +363,19 @@ mod tests {
             (vec![2, 4, 60], 4, vec![0, 1, 2], 64, vec![1088, 256, 4]),
             (vec![2, 32, 8], 8, vec![0, 1, 2], 64, vec![2112, 64, 8]),
             (vec![2, 3, 256], 8, vec![0, 1, 2], 8, vec![6144, 2048, 8]),
-            (vec![3, 1], 8, vec![0, 1], 64, vec![64, 8]),
+            (vec![3, 1], 8, vec![0, 1], 64, vec![8, 8]),
+            (vec![4, 5, 1], 8, vec![0, 1, 2], 64, vec![64, 8, 8]),
+            (vec![4, 1, 5], 8, vec![0, 1, 2], 64, vec![64, 64, 8]),
+            (vec![4, 1, 1], 8, vec![0, 1, 2], 64, vec![8, 8, 8]),
+            (vec![1, 1], 8, vec![0, 1], 64, vec![64, 8]),
+            (vec![2, 256, 1], 8, vec![0, 1, 2], 64, vec![2112, 8, 8]),
+            (
+                vec![2, 3, 64, 1],
+                8,
+                vec![0, 1, 2, 3],
+                64,
+                vec![1600, 512, 8, 8],
+            ),
             (vec![3, 0, 2], 8, vec![0, 1, 2], 1, vec![16, 16, 8]),
             (vec![], 8, vec![], 64, vec![]),
         ] {
@@ -458,10 +480,12 @@ mod tests {
                 let wider = unsafe { View::new(view.pointer(), shape, view.strides(), spec.itemsize, None) };
                 prop_assert!(!wider.unwrap().shares_elements());
             }
+            let order = spec.layout.order();
+            let along = &order[order.len().saturating_sub(1 + spec.line())..];
             let mut lines = vec![view.pointer().addr()];
             for axis in 0..spec.shape.len() {
                 let stride = view.strides()[axis].unsigned_abs();
-                lines = if Some(axis) == unit {
+                lines = if along.contains(&axis) {
                     prop_assert_eq!(stride, spec.itemsize);
                     lines.iter().map(|line| line + spec.aligned_index[axis] * stride).collect()
                 } else {
