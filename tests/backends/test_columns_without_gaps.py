@@ -105,15 +105,17 @@ def arguments(
     return {name: in_order(values, axes.get(name, "IJK"), order) for name, values in used.items()}
 
 
+@pytest.mark.parametrize("stores", ["cached", "streamed"])
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("definition", DEFINITIONS, ids=lambda one: one.__name__)
 def test_results_are_those_of_points_one_by_one(
-    definition: Callable[..., Any], dtype: type, order: str, threads: int
+    definition: Callable[..., Any], dtype: type, order: str, stores: str, threads: int
 ) -> None:
     options = {"definition": definition, "dtypes": {"real": dtype}}
     backend = "cpu_kfirst" if order.endswith("K") else "cpu_ifirst"
-    native, oracle = gtscript.stencil(backend, **options), gtscript.stencil("debug", **options)
+    native = gtscript.stencil(backend, schedule={"stores": stores}, **options)
+    oracle = gtscript.stencil("debug", **options)
     for shape in SHAPES:
         halo = (1, 1, 0) if definition is neighbours else (0, 0, 0)
         if definition is in_sections and shape[2] < 2:

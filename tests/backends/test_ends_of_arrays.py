@@ -99,13 +99,14 @@ def between_pages(shape: tuple[int, ...], dtype: type, order: str, at_end: bool)
     return np.frombuffer(memory, dtype, count, offset).reshape(shape, order=order)  # type: ignore[call-overload]
 
 
-def compare(backend: str, dtype: type) -> None:
+def compare(backend: str, dtype: type, stores: str) -> None:
     """Compare native code on such arrays with NumPy's on others."""
     random = np.random.default_rng(1)
     order = "F" if backend == "cpu_ifirst" else "C"
     for definition, halo in HALOS.items():
         reference = gtscript.stencil("numpy", definition, dtypes={"real": dtype})
-        stencils = [gtscript.stencil(backend, definition, dtypes={"real": dtype}, threads=n) for n in (1, 3)]
+        options: dict[str, Any] = {"dtypes": {"real": dtype}, "schedule": {"stores": stores}}
+        stencils = [gtscript.stencil(backend, definition, threads=n, **options) for n in (1, 3)]
         for domain in DOMAINS:
             shape = (domain[0] + 2 * halo, domain[1] + 2 * halo, domain[2])
             origin = {name: (halo, halo, 0)[-len(info.axes) :] for name, info in reference.field_info.items()}
@@ -126,10 +127,12 @@ def compare(backend: str, dtype: type) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="pages are closed by a function of Linux")
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("backend", ["cpu_ifirst", "cpu_kfirst"])
-def test_nothing_beyond_the_ends_is_touched(backend: str, dtype: str) -> None:
-    run = subprocess.run([sys.executable, __file__, backend, dtype], capture_output=True, text=True, check=False)
+@pytest.mark.parametrize("stores", ["cached", "streamed"])
+def test_nothing_beyond_the_ends_is_touched(stores: str, backend: str, dtype: str) -> None:
+    command = [sys.executable, __file__, backend, dtype, stores]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
 
 
 if __name__ == "__main__":
-    compare(sys.argv[1], getattr(np, sys.argv[2]))
+    compare(sys.argv[1], getattr(np, sys.argv[2]), sys.argv[3])

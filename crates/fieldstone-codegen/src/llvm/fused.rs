@@ -346,11 +346,11 @@ impl Fused<'_> {
     /// The ends of a row, and whether it is stored past the caches.
     fn of_row(&self, b: &mut Builder, tile: &OfTile) -> [String; 3] {
         let known = [&tile.first, &tile.end, &tile.streaming].map(String::clone);
-        if !self.shifts() {
+        if tile.fixed == "true" {
             return known;
         }
         let kinds = ["i64", "i64", "i1"];
-        let values = b.choose(&tile.alike, &kinds, known.to_vec(), |b| {
+        let values = b.choose(&tile.fixed, &kinds, known.to_vec(), |b| {
             self.of_row_apart(b, tile)
         });
         values.try_into().expect("three values")
@@ -372,11 +372,23 @@ impl Fused<'_> {
         vec![first, end, streaming]
     }
 
-    /// Whether the vectors of a row begin elsewhere than those of other rows of its tile, where it is aligned otherwise.
-    fn shifts(&self) -> bool {
+    /// Whether the vectors of all rows of a tile begin at the same points, though these may be aligned otherwise than others are;
+    /// always where `None`.
+    fn are_fixed(&self, b: &mut Builder, alike: &str, streamed: &[Aligned]) -> Option<String> {
         // The vectors that a row stores in a ring are those that the next row loads. Were they across others, which the processor
         // may not have stored yet, it would wait until it has, behind all that is stored to memory.
-        !self.is_short() && !self.makes_rings()
+        if self.makes_rings() {
+            return None;
+        }
+        if !self.is_short() {
+            return Some(alike.to_owned());
+        }
+        // Short rows have masks in common, which is worth more than to begin at lines, but where only these go past the caches.
+        if streamed.is_empty() || self.shares_vectors() {
+            return None;
+        }
+        let cached = b.not(&self.entry.stream);
+        Some(b.value(format_args!("or i1 {alike}, {cached}")))
     }
 
     /// Whether any stage writes a ring.

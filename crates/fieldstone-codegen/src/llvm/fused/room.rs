@@ -16,8 +16,8 @@ pub(super) struct OfTile {
     pub key: Option<Aligned>,
     /// What may be stored past the caches.
     pub streamed: Vec<Aligned>,
-    /// Whether they are all aligned in the same way.
-    pub alike: String,
+    /// Whether the vectors of all of them begin at the same points.
+    pub fixed: String,
     /// The ends of a row that is aligned so, or else begins where the tile does, and whether it is stored past the caches.
     pub first: String,
     pub end: String,
@@ -49,10 +49,11 @@ impl Fused<'_> {
             let aligned = self.is_aligned(b, &pointer, result.size, &origin);
             streaming = b.value(format_args!("and i1 {streaming}, {aligned}"));
         }
+        let fixed = self.are_fixed(b, &alike, &streamed);
         let (mut low, mut high) = (first.clone(), end.clone());
-        if self.shifts() {
+        if let Some(fixed) = &fixed {
             let more = b.value(format_args!(
-                "select i1 {alike}, i64 0, i64 {}",
+                "select i1 {fixed}, i64 0, i64 {}",
                 self.width() - 1
             ));
             low = b.sub(&first, &more);
@@ -62,7 +63,7 @@ impl Fused<'_> {
         OfTile {
             key,
             streamed,
-            alike,
+            fixed: fixed.unwrap_or_else(|| String::from("true")),
             first,
             end,
             streaming,

@@ -74,6 +74,13 @@ impl Fused<'_> {
             rows,
             inside: inside.clone(),
         });
+        let [first, end, streaming] = self.of_row(b, &tile);
+        let tile = OfTile {
+            first,
+            end,
+            streaming,
+            ..tile
+        };
         let mut rounds = self.short_rounds(b, tile);
         let inside = b.choose(&inside, &["i1"], vec![String::from("true")], |b| {
             vec![self.is_roomy(b, &rounds.first, &rounds.end)]
@@ -122,7 +129,7 @@ impl Fused<'_> {
             return None;
         }
         let tile = self.of_tile(b, rows);
-        let inside = tile.inside.clone();
+        let inside = b.value(format_args!("and i1 {}, {}", tile.inside, tile.fixed));
         let rounds = self.short_rounds(b, tile);
         let any = b.value(format_args!(
             "icmp slt i64 {}, {}",
