@@ -158,7 +158,7 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch) -> Fetch {
     let roles = nest.roles;
     if roles.are_panels() {
         return Fetch {
-            unless: Some(Cached::All),
+            unless: Some(Cached::Most),
             ..Fetch::always(PANELS_AHEAD)
         };
     }

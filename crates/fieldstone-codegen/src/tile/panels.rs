@@ -14,11 +14,8 @@ use crate::target::Target;
 /// computed.
 const PANELS: &[usize] = &[64, 48, 32];
 
-/// Points of such rows where the same line of each column has its place in one eighth of the first-level cache: those of rows that
-/// are read again would not stay there.
-const ALIASED_PANELS: usize = 48;
-
-/// Points of such rows where tiles have several lines of each.
+/// Points of such rows where tiles have several lines of each, and where the same line of each column has its place in one eighth of
+/// the first-level cache: those of rows that are read again would not stay there.
 const SHORT_PANELS: usize = 32;
 
 /// Of so many points of a row one may be computed by two tiles.
@@ -67,7 +64,7 @@ impl Scratch {
         let is_chosen = chosen.or(choices.tile(nest.roles.vector)).is_some();
         Scratch {
             short: (!is_chosen && EDGES * around(nest) <= short).then_some(short),
-            aliased: (!is_chosen).then_some(ALIASED_PANELS.min(vector)),
+            aliased: (!is_chosen).then_some(short),
             lanes: Some(lanes),
             line: chosen.is_none().then_some(line),
             left: target.caches.second - budget,

@@ -273,7 +273,7 @@ mod tests {
             block: Some(64),
             lanes: Some(8),
             line: Some(8),
-            aliased: Some(48),
+            aliased: Some(32),
             ..Scratch::default()
         };
         let points = |levels: usize, near: bool| {
@@ -282,7 +282,7 @@ mod tests {
         };
         assert_eq!(
             [52, 60, 64, 72, 124].map(|levels| points(levels, true)),
-            [64, 43, 43, 64, 43]
+            [64, 32, 32, 64, 32]
         );
         assert_eq!(points(64, false), 64, "rows from memory");
     }
