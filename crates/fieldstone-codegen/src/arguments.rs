@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use fieldstone_stencil::Axis;
 use fieldstone_stencil::elements::Element;
 use fieldstone_stencil::ir::{Field, Stencil};
+use fieldstone_stencil::schedule::Plane;
 
 use crate::call::{Call, FieldArgument};
 use crate::layout::Layout;
@@ -58,6 +59,15 @@ impl Elements {
         )
     }
 
+    /// The columns of a call.
+    pub(crate) fn plane_of(&self, call: &Call<'_>) -> Plane {
+        let [along_i, along_j, _] = call.domain;
+        Plane {
+            near: near_along(self.whole.iter().zip(call.fields)),
+            points: Some([along_i, along_j]),
+        }
+    }
+
     /// Which axis each field of the program is contiguous along.
     pub(crate) fn layout(&self, arguments: &Layout) -> Layout {
         Layout(
@@ -102,6 +112,19 @@ impl Elements {
         };
         let data = self.data.iter().map(|place| call.data_strides[*place]);
         (self.places.iter().map(element).collect(), data.collect())
+    }
+}
+
+/// The horizontal axis along which the columns of most arguments are nearer each other in memory, of those with all axes.
+pub fn near_along<'a>(arguments: impl Iterator<Item = (&'a Field, &'a FieldArgument)>) -> Axis {
+    let whole = arguments.filter(|(field, _)| field.axes.len() == Axis::ALL.len());
+    let nearer = whole.map(|(_, argument)| {
+        let [along_i, along_j, _] = argument.strides.map(isize::unsigned_abs);
+        along_j.cmp(&along_i) as isize
+    });
+    match nearer.sum::<isize>() {
+        1.. => Axis::I,
+        _ => Axis::J,
     }
 }
 

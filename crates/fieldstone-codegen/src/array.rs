@@ -116,7 +116,7 @@ pub(crate) fn arrays(
         };
         let temporary = stencil.temporary(TempId(number as u32));
         Some(Array {
-            shape: ArrayShape::new(domain, extent, schedule.contiguous, temporary),
+            shape: ArrayShape::new(domain, extent, schedule.neighbours.contiguous, temporary),
             zeroed,
             word: words.array(number)?,
             data: words.data(Target::Temp(TempId(number as u32))),

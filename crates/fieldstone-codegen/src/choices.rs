@@ -3,12 +3,15 @@
 use std::fmt;
 
 use fieldstone_stencil::Axis;
+use fieldstone_stencil::schedule::Neighbours;
 
 /// Choices somebody made; whatever is `None` the cost model decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Choices {
     /// Axis that rows run along.
     pub vector: Option<Axis>,
+    /// Horizontal axis that rows of columns run along, where levels follow each other in memory.
+    pub across: Option<Axis>,
     /// Points of a tile along I, J, K, at most.
     pub tile: [Option<usize>; 3],
     /// Where results are stored that the stencil does not read.
@@ -84,13 +87,14 @@ impl Stores {
 
 impl Choices {
     /// Names of all choices.
-    pub const NAMES: [&str; 8] = [
-        "columns", "vector", "tile.I", "tile.J", "tile.K", "stores", "fetch", "levels",
+    pub const NAMES: [&str; 9] = [
+        "columns", "vector", "across", "tile.I", "tile.J", "tile.K", "stores", "fetch", "levels",
     ];
 
     /// Those of code for a processor.
-    pub const OF_PROCESSORS: [&str; 6] =
-        ["vector", "tile.I", "tile.J", "tile.K", "stores", "fetch"];
+    pub const OF_PROCESSORS: [&str; 7] = [
+        "vector", "across", "tile.I", "tile.J", "tile.K", "stores", "fetch",
+    ];
 
     /// Those of kernels for a device.
     pub const OF_DEVICES: [&str; 6] = ["vector", "tile.I", "tile.J", "tile.K", "columns", "levels"];
@@ -107,6 +111,15 @@ impl Choices {
     /// Points of a tile along an axis, at most.
     pub fn tile(&self, axis: Axis) -> Option<usize> {
         self.tile[axis.index()]
+    }
+
+    /// Which points are neighbours, where nobody chose that these are.
+    pub fn neighbours(&self, usual: Neighbours) -> Neighbours {
+        let across = self.across.filter(|_| usual.contiguous == Axis::K);
+        Neighbours {
+            across: across.unwrap_or(usual.across),
+            ..usual
+        }
     }
 
     /// The axis whose tile a choice is of.
@@ -130,6 +143,7 @@ impl Choices {
     pub fn or(&self, others: &Choices) -> Choices {
         Choices {
             vector: self.vector.or(others.vector),
+            across: self.across.or(others.across),
             tile: std::array::from_fn(|n| self.tile[n].or(others.tile[n])),
             stores: self.stores.or(others.stores),
             fetch: self.fetch.or(others.fetch),
@@ -151,6 +165,10 @@ impl Choices {
         let axis = |text: &str| Axis::ALL.into_iter().find(|axis| axis.to_string() == text);
         match (name, Choices::axis_of(name)) {
             ("vector", _) => self.vector = Some(axis(value).ok_or(wrong("'I', 'J' or 'K'"))?),
+            ("across", _) => {
+                let horizontal = axis(value).filter(|axis| *axis != Axis::K);
+                self.across = Some(horizontal.ok_or(wrong("'I' or 'J'"))?);
+            }
             ("stores", _) => {
                 let found = Stores::ALL
                     .into_iter()
@@ -217,7 +235,8 @@ impl fmt::Display for Choices {
         let fetch = self.fetch.map(|rows| format!("fetch={rows}"));
         let levels = self.levels.map(|levels| format!("levels={levels}"));
         let columns = self.columns.map(|one| format!("columns={}", one.name()));
-        let words: Vec<String> = [vector]
+        let across = self.across.map(|axis| format!("across={axis}"));
+        let words: Vec<String> = [vector, across]
             .into_iter()
             .chain(tile)
             .chain([stores, fetch, columns, levels])
@@ -236,7 +255,7 @@ mod tests {
         for text in [
             "",
             "tile.J=32",
-            "vector=K tile.I=8 tile.J=65536 tile.K=1 stores=streamed fetch=0 columns=shared levels=16",
+            "vector=K across=I tile.I=8 tile.J=65536 tile.K=1 stores=streamed fetch=0 columns=shared levels=16",
         ] {
             assert_eq!(Choices::parse(text).unwrap().to_string(), text);
         }
@@ -266,6 +285,7 @@ mod tests {
                 "levels is 17, expected an integer from 1 to 16",
             ),
             ("vector=L", "vector is L, expected 'I', 'J' or 'K'"),
+            ("across=K", "across is K, expected 'I' or 'J'"),
         ] {
             assert_eq!(Choices::parse(text).unwrap_err().to_string(), message);
         }

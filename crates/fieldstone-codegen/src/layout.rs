@@ -33,7 +33,7 @@ pub(crate) fn contiguous_along(
         Target::Temp(id) => {
             let is_array = matches!(schedule.temporaries[id.0 as usize], Placement::Array { .. });
             let axes = stencil.temporary(id).axes;
-            array_contiguous_along(schedule.contiguous, axes).filter(|_| is_array)
+            array_contiguous_along(schedule.neighbours.contiguous, axes).filter(|_| is_array)
         }
     }
 }

@@ -6,7 +6,7 @@ use fieldstone_device::shared_cache;
 use fieldstone_stencil::Axis;
 use fieldstone_stencil::ir::{Field, TempId};
 use fieldstone_stencil::program::Program;
-use fieldstone_stencil::schedule::{self, Nest, Placement, RowNest, Schedule, Stage};
+use fieldstone_stencil::schedule::{self, Neighbours, Nest, Placement, RowNest, Schedule, Stage};
 
 use crate::array::ArrayShape;
 use crate::choices::Choices;
@@ -48,10 +48,14 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Of a program as [`Program::for_schedule`] gives it.
-    pub fn new(program: &Program, layout: &Layout, target: &Target, choices: &Choices) -> Plan {
-        let axis = (choices.vector).unwrap_or_else(|| contiguous(program, layout));
-        let schedule = schedule::build(program, axis);
+    /// Of a program as [`Program::for_schedule`] gives it, for domains on which these points are neighbours unless that was chosen.
+    pub fn new(
+        program: &Program,
+        (layout, neighbours): (&Layout, Neighbours),
+        target: &Target,
+        choices: &Choices,
+    ) -> Plan {
+        let schedule = schedule::build(program, choices.neighbours(neighbours));
         let bytes = target.vector_bytes();
         let costs =
             (schedule.nests.iter()).flat_map(|nest| Cost::of_nest(&program.stencil, nest, bytes));
@@ -143,6 +147,14 @@ impl Plan {
             return None;
         };
         let temporary = program.stencil.temporary(id);
-        Some(ArrayShape::new(domain, extent, self.schedule.contiguous, temporary).bytes)
+        Some(
+            ArrayShape::new(
+                domain,
+                extent,
+                self.schedule.neighbours.contiguous,
+                temporary,
+            )
+            .bytes,
+        )
     }
 }

@@ -4,7 +4,8 @@ mod support;
 
 use fieldstone_codegen::call::FieldArgument;
 use fieldstone_codegen::folded::Folds;
-use fieldstone_stencil::{Axis, schedule};
+use fieldstone_stencil::Axis;
+use fieldstone_stencil::schedule::{self, Neighbours};
 use support::program;
 
 const SIZE: isize = 8;
@@ -19,7 +20,7 @@ fn of(text: &str, fields: &[&str], contiguous: Axis) -> Option<Folds> {
     let program = program(&format!("def stencil({names}):{text}"), fields)
         .for_schedule()
         .0;
-    Folds::of(&schedule::build(&program, contiguous))
+    Folds::of(&schedule::build(&program, Neighbours::along(contiguous)))
 }
 
 /// An array with these elements from one point to the next.

@@ -7,13 +7,14 @@ use fieldstone_codegen::layout::Layout;
 use fieldstone_codegen::llvm;
 use fieldstone_codegen::target::Target;
 use fieldstone_device::CoreCaches;
-use fieldstone_stencil::{Axis, schedule};
+use fieldstone_stencil::Axis;
+use fieldstone_stencil::schedule::{self, Neighbours};
 use support::{HORIZONTAL_DIFFUSION, THOMAS, program};
 
 fn module(text: &str, fields: &[&str], layout: Vec<Option<Axis>>, features: &str) -> llvm::Module {
     let program = program(text, fields).for_schedule().0;
     let layout = Layout(layout);
-    let schedule = schedule::build(&program, layout.contiguous());
+    let schedule = schedule::build(&program, Neighbours::along(layout.contiguous()));
     let target = target(features, CoreCaches::default());
     llvm::emit(&program, &schedule, &layout, &target, &Choices::default())
 }
@@ -38,7 +39,7 @@ fn scratch_memory_follows_the_caches_of_a_core() {
         .0;
     for (axis, kibibytes) in [(Axis::I, [16, 64, 1024]), (Axis::K, [64, 256, 1024])] {
         let layout = Layout(vec![Some(axis); 3]);
-        let schedule = schedule::build(&program, layout.contiguous());
+        let schedule = schedule::build(&program, Neighbours::along(layout.contiguous()));
         let bytes = kibibytes.map(|second| {
             let caches = CoreCaches {
                 second: second << 10,
@@ -80,7 +81,7 @@ def solve(a, b, x):
 ";
     let program = program(solve, &["IJK float64"; 3]).for_schedule().0;
     let layout = Layout(vec![Some(Axis::K); 3]);
-    let schedule = schedule::build(&program, layout.contiguous());
+    let schedule = schedule::build(&program, Neighbours::along(layout.contiguous()));
     let vectors = [16, 32, 48, 64].map(|first| {
         let caches = CoreCaches {
             first: first << 10,

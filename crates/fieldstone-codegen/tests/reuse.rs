@@ -9,6 +9,7 @@ use fieldstone_codegen::choices::Choices;
 use fieldstone_codegen::layout::Layout;
 use fieldstone_codegen::native::{Native, Reuse};
 use fieldstone_stencil::Axis;
+use fieldstone_stencil::schedule::Plane;
 use support::idle::Idle;
 use support::program;
 
@@ -32,7 +33,9 @@ fn is_cached(jit: &Idle, cache: &Cache) -> bool {
         choices,
         false,
     );
-    let variant = made.unwrap().variant(&Layout(vec![Some(Axis::I); 2]));
+    let variant = made
+        .unwrap()
+        .variant(&Layout(vec![Some(Axis::I); 2]), Plane::default());
     variant.unwrap().origin.cached
 }
 

@@ -2,13 +2,13 @@
 
 mod support;
 
-use fieldstone_stencil::schedule::{self, Placement, Schedule};
+use fieldstone_stencil::schedule::{self, Neighbours, Placement, Schedule};
 use fieldstone_stencil::{Axis, Program};
 use support::{HORIZONTAL_DIFFUSION, THOMAS, program};
 
 fn scheduled(text: &str, fields: &[&str], contiguous: Axis) -> (Program, Schedule) {
     let program = program(text, fields).for_schedule().0;
-    let schedule = schedule::build(&program, contiguous);
+    let schedule = schedule::build(&program, Neighbours::along(contiguous));
     (program, schedule)
 }
 

@@ -14,6 +14,7 @@ use fieldstone_codegen::native::Origin;
 use fieldstone_codegen::native::{self, Native};
 use fieldstone_codegen::plan::Plan;
 use fieldstone_device::{Kind, accelerator};
+use fieldstone_stencil::schedule::Plane;
 use fieldstone_stencil::suggest::closest;
 use fieldstone_stencil::{Program, SourceId};
 use fieldstone_storage::Side;
@@ -261,7 +262,7 @@ impl Executor {
         let plans = py.detach(|| {
             self.layouts(preset)
                 .iter()
-                .map(|layout| native.plan(layout))
+                .map(|layout| native.plan(layout, None))
                 .collect::<Vec<Plan>>()
         });
         let text = |plan: &Plan| {
@@ -332,10 +333,10 @@ impl Executor {
         known
     }
 
-    /// Compiles for a layout, where that is to be done before a call.
-    pub fn compile(&self, py: Python<'_>, layout: &Layout) -> PyResult<()> {
+    /// Compiles for a layout and calls with such columns, where that is to be done before a call.
+    pub fn compile(&self, py: Python<'_>, layout: &Layout, plane: Plane) -> PyResult<()> {
         let done = match self {
-            Executor::Native(native) => py.detach(|| native.variant(layout).map(|_| ())),
+            Executor::Native(native) => py.detach(|| native.variant(layout, plane).map(|_| ())),
             Executor::Gpu(gpu) => {
                 let accelerator = device::first(py, "compile")?;
                 py.detach(|| gpu.variant(layout, None, &accelerator).map(|_| ()))

@@ -224,13 +224,14 @@ class StencilObject(_core.Stencil):
         """Compile ahead of the first call.
 
         Code is made for one layout: the axis of each field along which its elements are adjacent. A call compiles what
-        is missing; after this one, calls with arrays of the same layout find it.
+        is missing; after this one, calls with arrays of the same layout find it. Where columns lie one after the other
+        in memory, those that are computed side by side are near each other, unless a domain is short along that axis.
 
         Parameters
         ----------
         *args, **kwargs
-            Arguments as in a call, of which any can be left out: only layouts matter. Without arrays, code is made for
-            those of the backend's preset.
+            Arguments as in a call, of which any can be left out: only layouts and the domain matter. Without arrays,
+            code is made for those of the backend's preset, and without all of them or ``domain``, for large domains.
         layout : str or mapping, optional
             For arrays that are not given: a preset (``"cpu_ifirst"``, ``"C"``, …) or an axis (``"I"``, ``"J"``,
             ``"K"``) along which they are contiguous, for all fields or by name. The default is the backend's preset.
@@ -251,8 +252,8 @@ class StencilObject(_core.Stencil):
         -----
         The backends ``debug`` and ``numpy`` have nothing to compile.
         """
-        places, _ = self._prepare(args, kwargs, layout)
-        self._compile(places)
+        places, domain, near = self._prepare(args, kwargs, layout)
+        self._compile(places, domain, near)
         return self
 
     def explain(
@@ -297,11 +298,11 @@ class StencilObject(_core.Stencil):
 
         _check_positive("threads", threads, int)
         _check_positive("bandwidth", bandwidth, float)
-        places, domain = self._prepare(args, kwargs, layout)
+        places, domain, near = self._prepare(args, kwargs, layout)
         parameters = self._definition.parameters
         if layout is None and not args and not any(name in kwargs for name in parameters):
             places = self._layouts()[-1]
-        facts = self._explain(places, domain, threads)
+        facts = self._explain(places, domain, near, threads)
         points = None if domain is None else (domain[0], domain[1], domain[2])
         return explanation(facts, domain=points, externals=self._constants, bandwidth=bandwidth)
 

@@ -1,7 +1,7 @@
 //! A stencil for arrays of one layout and one kind of device, up to the choice of the shape of each block.
 
 use fieldstone_stencil::program::Program;
-use fieldstone_stencil::schedule::{self, Nest, Schedule};
+use fieldstone_stencil::schedule::{self, Neighbours, Nest, Schedule};
 
 use super::candidates::{Candidates, GAIN, Need, USUAL};
 use super::room::Room;
@@ -38,7 +38,7 @@ impl Draft {
         columns: Columns,
     ) -> Draft {
         let axis = (choices.vector).unwrap_or_else(|| crate::plan::contiguous(program, layout));
-        let mut schedule = schedule::build(program, axis);
+        let mut schedule = schedule::build(program, Neighbours::along(axis));
         place::columns(program, &mut schedule, columns);
         place::whole_tiles(&mut schedule);
         recomputation::recompute(&program.stencil, &mut schedule, |nest| {

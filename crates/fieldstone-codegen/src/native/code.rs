@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{KernelFunction, Native, Origin, Variant};
+use super::{Domains, KernelFunction, Native, Origin, Variant};
 use crate::choices::Choices;
 use crate::error::RunError;
 use crate::jit::Library;
@@ -15,12 +15,12 @@ impl Native {
     pub(super) fn compile(
         &self,
         layout: &Layout,
-        size: Option<u32>,
+        domains: Domains,
         choices: &Choices,
     ) -> Result<Variant, RunError> {
         let start = Instant::now();
         (self.compilation).check_types(&self.compilation.jit.target())?;
-        let plan = self.plan_with(layout, choices);
+        let plan = self.plan_with((layout, domains.neighbours), choices);
         let written = start.elapsed();
         let (library, cached) = self.library(layout, &plan.module)?;
         let origin = Origin {
@@ -28,14 +28,14 @@ impl Native {
             duration: start.elapsed(),
             written,
         };
-        Ok(self.loaded(plan, size, library, origin))
+        Ok(self.loaded(plan, domains, library, origin))
     }
 
     /// A variant whose code is in memory.
     pub(super) fn loaded(
         &self,
         plan: Plan,
-        size: Option<u32>,
+        domains: Domains,
         library: Library,
         origin: Origin,
     ) -> Variant {
@@ -44,7 +44,7 @@ impl Native {
             unsafe { std::mem::transmute::<usize, KernelFunction>(*address) }
         });
         Variant {
-            size,
+            domains,
             words: Words::new(&self.compilation.program.stencil, &plan.schedule),
             kernels: kernels.collect(),
             plan,

@@ -10,12 +10,14 @@ mod tuning;
 use std::sync::{Arc, Mutex};
 
 use fieldstone_device::HostMemory;
+use fieldstone_stencil::Axis;
 use fieldstone_stencil::program::Program;
+use fieldstone_stencil::schedule::{Neighbours, Plane};
 
 pub(crate) use self::launch::{extended, levels_of};
 pub use self::prepared::Prepared;
 pub use self::traffic::note_move;
-pub use crate::arguments::contiguous_along;
+pub use crate::arguments::{contiguous_along, near_along};
 use crate::cache::Cache;
 use crate::call::Call;
 use crate::choices::Choices;
@@ -25,7 +27,7 @@ use crate::jit::{Jit, Library};
 use crate::layout::Layout;
 use crate::llvm::Module;
 use crate::llvm::abi::Words;
-use crate::plan::Plan;
+use crate::plan::{Plan, contiguous};
 use crate::stack::deep;
 use crate::target::Target;
 use crate::variants::Variants;
@@ -33,7 +35,7 @@ use crate::variants::Variants;
 /// The signature of a kernel; see [`crate::llvm::abi`].
 type KernelFunction = unsafe extern "C" fn(*const u64, i64, i64, *mut u8);
 
-/// A stencil as machine code, one variant for each layout it was called with.
+/// A stencil as machine code, one variant for each layout it was called with, and each kind of domain.
 pub struct Native {
     compilation: Compilation,
     choices: Choices,
@@ -48,14 +50,23 @@ pub struct Native {
 pub struct Variant {
     /// How it is computed, for the layout of the arguments.
     pub plan: Plan,
-    /// The [size](crate::tuning::size_class) of the domains it is for, where choices for that were measured.
-    size: Option<u32>,
+    /// Which domains it is for.
+    domains: Domains,
     /// Where the code came from and how long that took.
     pub origin: Origin,
     words: Words,
     kernels: Vec<KernelFunction>,
     /// Keeps the code of `kernels` in memory.
     _library: Library,
+}
+
+/// Domains that code is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Domains {
+    /// Points on which of them are neighbours.
+    neighbours: Neighbours,
+    /// Their [size](crate::tuning::size_class), where choices for that were measured.
+    size: Option<u32>,
 }
 
 impl Native {
@@ -106,27 +117,52 @@ impl Native {
         }
     }
 
-    /// The code for a layout, compiled where there is none yet.
+    /// The code for a layout and calls with such columns, compiled where there is none yet.
     ///
     /// # Errors
     /// If LLVM fails.
-    pub fn variant(&self, layout: &Layout) -> Result<Arc<Variant>, RunError> {
-        let known = self.known(layout, None);
-        known.map_or_else(|| self.compiled(layout, None, &self.choices), Ok)
+    pub fn variant(&self, layout: &Layout, plane: Plane) -> Result<Arc<Variant>, RunError> {
+        let variant = |neighbours| {
+            let domains = Domains {
+                neighbours,
+                size: None,
+            };
+            let known = self.known(layout, domains);
+            known.map_or_else(|| self.compiled(layout, domains, &self.choices), Ok)
+        };
+        let wanted = self.neighbours(layout, plane);
+        match variant(wanted) {
+            // Code for other calls is as right, if slower.
+            Err(RunError::NotCached { .. }) if wanted.contiguous == Axis::K => {
+                variant(Neighbours {
+                    across: wanted.other(),
+                    ..wanted
+                })
+            }
+            found => found,
+        }
     }
 
-    fn known(&self, layout: &Layout, size: Option<u32>) -> Option<Arc<Variant>> {
-        self.variants.find(|one| one.is_for(layout, size))
+    /// Points that are neighbours in arrays of a layout, in calls with such columns.
+    fn neighbours(&self, layout: &Layout, plane: Plane) -> Neighbours {
+        let (program, choices) = (&self.compilation.program, &self.choices);
+        let elements = self.compilation.elements.layout(layout);
+        let axis = (choices.vector).unwrap_or_else(|| contiguous(program, &elements));
+        choices.neighbours(Neighbours::on(program, axis, plane))
+    }
+
+    fn known(&self, layout: &Layout, domains: Domains) -> Option<Arc<Variant>> {
+        self.variants.find(|one| one.is_for(layout, domains))
     }
 
     fn compiled(
         &self,
         layout: &Layout,
-        size: Option<u32>,
+        domains: Domains,
         choices: &Choices,
     ) -> Result<Arc<Variant>, RunError> {
-        let fresh = self.compile(layout, size, choices)?;
-        let is_wanted = |one: &Variant| one.is_for(layout, size);
+        let fresh = self.compile(layout, domains, choices)?;
+        let is_wanted = |one: &Variant| one.is_for(layout, domains);
         Ok(self.variants.add(fresh, is_wanted))
     }
 
@@ -135,20 +171,26 @@ impl Native {
         self.variants.all()
     }
 
-    /// How arrays of a layout are computed with, up to LLVM IR: with the choices measured last, if any were.
-    pub fn plan(&self, layout: &Layout) -> Plan {
+    /// How arrays of a layout are computed with in calls with such columns, up to LLVM IR: with the choices measured last, if any were.
+    /// If nothing is known of the columns, as the latest code for the layout does it, if there is any.
+    pub fn plan(&self, layout: &Layout, plane: Option<Plane>) -> Plan {
+        let neighbours = self.neighbours(layout, plane.unwrap_or_default());
+        let is_wanted = |one: &&Arc<Variant>| {
+            let of_plane = plane.is_none() || one.domains.neighbours == neighbours;
+            one.plan.layout == *layout && of_plane
+        };
         let variants = self.variants();
-        let latest = variants.iter().rev().find(|one| one.plan.layout == *layout);
-        self.plan_with(
-            layout,
-            latest.map_or(&self.choices, |one| &one.plan.choices),
-        )
+        match variants.iter().rev().find(is_wanted) {
+            Some(latest) => latest.plan.clone(),
+            None => self.plan_with((layout, neighbours), &self.choices),
+        }
     }
 
-    fn plan_with(&self, layout: &Layout, choices: &Choices) -> Plan {
+    fn plan_with(&self, (layout, neighbours): (&Layout, Neighbours), choices: &Choices) -> Plan {
         let elements = self.compilation.elements.layout(layout);
+        let elements = (&elements, neighbours);
         let target = self.compilation.jit.target();
-        let plan = deep(|| Plan::new(&self.compilation.program, &elements, &target, choices));
+        let plan = deep(|| Plan::new(&self.compilation.program, elements, &target, choices));
         Plan {
             layout: layout.clone(),
             ..plan
@@ -180,7 +222,7 @@ impl Native {
 }
 
 impl Variant {
-    fn is_for(&self, layout: &Layout, size: Option<u32>) -> bool {
-        self.plan.layout == *layout && self.size == size
+    fn is_for(&self, layout: &Layout, domains: Domains) -> bool {
+        self.plan.layout == *layout && self.domains == domains
     }
 }

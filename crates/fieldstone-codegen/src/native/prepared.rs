@@ -10,7 +10,7 @@ use fieldstone_stencil::ir::Field;
 
 use super::launch::Part;
 use super::traffic::Traffic;
-use super::{Native, Variant};
+use super::{Domains, Native, Variant};
 use crate::arguments::contiguous_along;
 use crate::call::{Call, FieldArgument, ScalarArgument};
 use crate::cost::work_per_thread;
@@ -98,15 +98,19 @@ impl Native {
     /// As [`Native::run`]: to measure choices, arguments are copied.
     pub unsafe fn prepare(&self, call: &Call<'_>) -> Result<Prepared, RunError> {
         let layout = self.compilation.elements.layout_of(call);
+        let plane = self.compilation.elements.plane_of(call);
         let variant = if !self.tuned || call.domain.contains(&0) {
-            self.variant(&layout)?
+            self.variant(&layout, plane)?
         } else {
-            let size = Some(size_class(call.domain));
-            self.known(&layout, size).map_or_else(
+            let domains = Domains {
+                neighbours: self.neighbours(&layout, plane),
+                size: Some(size_class(call.domain)),
+            };
+            self.known(&layout, domains).map_or_else(
                 || {
                     // SAFETY: as the caller says.
-                    let choices = unsafe { self.tuned(&layout, call)? };
-                    self.compiled(&layout, size, &choices)
+                    let choices = unsafe { self.tuned(&layout, domains, call)? };
+                    self.compiled(&layout, domains, &choices)
                 },
                 Ok,
             )?

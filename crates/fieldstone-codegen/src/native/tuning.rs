@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use fieldstone_device::{Contents, DeviceError, HostMemory, Memory};
 use fieldstone_stencil::Axis;
 
-use super::{Native, Origin, Variant};
+use super::{Domains, Native, Origin, Variant};
 use crate::call::Call;
 use crate::choices::{Choices, Stores};
 use crate::error::RunError;
@@ -22,15 +22,18 @@ impl Native {
     pub(super) unsafe fn tuned(
         &self,
         layout: &Layout,
+        domains: Domains,
         call: &Call<'_>,
     ) -> Result<Choices, RunError> {
         let target = self.compilation.jit.target();
         let size = size_class(call.domain).to_string();
-        let words = [size.as_str(), &call.threads.to_string()];
+        let across = domains.neighbours.across.to_string();
+        let words = [size.as_str(), &call.threads.to_string(), &across];
         let measured = || {
             Ok(OnCopies {
                 native: self,
                 layout,
+                domains,
                 call,
                 // SAFETY: as the caller says.
                 copies: unsafe { Copies::new(Host, &self.compilation.elements, call)? },
@@ -65,6 +68,7 @@ impl Place for Host {
 struct OnCopies<'a> {
     native: &'a Native,
     layout: &'a Layout,
+    domains: Domains,
     call: &'a Call<'a>,
     copies: Copies<Host>,
 }
@@ -77,6 +81,7 @@ impl Measured for OnCopies<'_> {
         let kernels = || best.plan.module.kernels.iter();
         let words = |values: &[&str]| values.iter().map(|value| value.to_string()).collect();
         match choice {
+            "across" if chosen.across.is_none() => other_axis(best),
             "stores" if chosen.stores.is_none() && kernels().any(|one| one.streamed > 0) => {
                 words(&[Stores::Cached.name(), Stores::Streamed.name()])
             }
@@ -94,7 +99,7 @@ impl Measured for OnCopies<'_> {
         _best: Option<&Variant>,
     ) -> Result<Option<Variant>, RunError> {
         let (native, compilation) = (self.native, &self.native.compilation);
-        let plan = native.plan_with(self.layout, choices);
+        let plan = native.plan_with((self.layout, self.domains.neighbours), choices);
         let names = plan.module.kernels.iter();
         let names: Vec<&str> = names.map(|kernel| kernel.name.as_str()).collect();
         let object = compilation.jit.compile(&plan.module.text)?;
@@ -104,7 +109,7 @@ impl Measured for OnCopies<'_> {
             duration: Duration::ZERO,
             written: Duration::ZERO,
         };
-        Ok(Some(native.loaded(plan, None, library, origin)))
+        Ok(Some(native.loaded(plan, self.domains, library, origin)))
     }
 
     fn seconds(&self, candidate: &Variant) -> Result<f64, RunError> {
@@ -119,6 +124,15 @@ impl Measured for OnCopies<'_> {
         // SAFETY: the copies are this search's alone, and laid out like the arguments of the call.
         unsafe { (self.native).run_variant(candidate, &run, pointers, call.scalars)? };
         Ok(start.elapsed().as_secs_f64())
+    }
+}
+
+/// The other horizontal axis, where rows of columns may lie along either.
+fn other_axis(best: &Variant) -> Vec<String> {
+    let neighbours = best.plan.schedule.neighbours;
+    match neighbours.contiguous {
+        Axis::K => vec![neighbours.other().to_string()],
+        _ => Vec::new(),
     }
 }
 

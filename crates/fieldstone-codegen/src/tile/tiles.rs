@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn rows_have_fewer_points_where_columns_share_places_of_the_first_level_cache() {
         let nest = RowNest {
-            roles: Roles::of_panels(),
+            roles: Roles::of_panels(Axis::J),
             extent: Extent::default(),
             stages: Vec::new(),
             loops: Vec::new(),

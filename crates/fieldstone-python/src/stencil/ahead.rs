@@ -1,8 +1,9 @@
 //! What is known before a call: the layout that arrays, a preset or an axis give, and code for it.
 
 use fieldstone_codegen::layout::Layout;
-use fieldstone_codegen::native::contiguous_along;
+use fieldstone_codegen::native::{contiguous_along, near_along};
 
+use fieldstone_stencil::schedule::Plane;
 use fieldstone_stencil::suggest::closest;
 use fieldstone_stencil::{Axes, Axis};
 use fieldstone_storage::{Dim, Preset};
@@ -22,9 +23,16 @@ pub(super) type AxisNames = Vec<Option<String>>;
 
 #[pymethods]
 impl Stencil {
-    /// Compiles for a layout.
-    fn _compile(&self, py: Python<'_>, layout: AxisNames) -> PyResult<()> {
-        self.executor.compile(py, &from_names(&layout))?;
+    /// Compiles for a layout, and a domain and what is near on it, as far as these are known.
+    fn _compile(
+        &self,
+        py: Python<'_>,
+        layout: AxisNames,
+        domain: Option<[usize; 3]>,
+        near: Option<&str>,
+    ) -> PyResult<()> {
+        let plane = plane(domain, near).unwrap_or_default();
+        self.executor.compile(py, &from_names(&layout), plane)?;
         self.tell_build_times(py)
     }
 
@@ -36,14 +44,14 @@ impl Stencil {
     }
 
     /// The layout of some arrays, for the other fields what `layout` says, else that of the preset; and the domain of a call
-    /// with them, if that is known.
+    /// with them, if that is known, and the horizontal axis along which their columns are near each other, if there are any.
     #[pyo3(signature = (args, kwargs, layout))]
     fn _prepare(
         &self,
         args: &Bound<'_, PyTuple>,
         kwargs: &Bound<'_, PyDict>,
         layout: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<(AxisNames, Option<[usize; 3]>)> {
+    ) -> PyResult<(AxisNames, Option<[usize; 3]>, Option<String>)> {
         let py = args.py();
         let mut said = self.layout_of_preset(py, self.backend.name())?;
         if let Some(layout) = layout.filter(|layout| !layout.is_none()) {
@@ -52,6 +60,7 @@ impl Stencil {
         let (arguments, keywords) = self.signature.bind_some(args, Some(kwargs))?;
         let dims = self.dims.as_ref().map(|dims| dims.bind(py));
         let mut operands: PerField<Operand<'_>> = SmallVec::new();
+        let mut whole: PerField<_> = SmallVec::new();
         let mut complete = true;
         for (n, (field, position)) in self.fields.iter().zip(&self.field_positions).enumerate() {
             let given = arguments[*position].as_ref();
@@ -66,7 +75,9 @@ impl Stencil {
                 describe(&field.name, given, dims, self.backend.side())?,
             )?;
             let field = &self.program.stencil.fields[n];
-            said.0[n] = contiguous_along(field, &operand.argument(&[0; 3]));
+            let argument = operand.argument(&[0; 3]);
+            said.0[n] = contiguous_along(field, &argument);
+            whole.push((field, argument));
             operands.push(operand);
         }
         let domain = match &keywords.domain {
@@ -80,7 +91,9 @@ impl Stencil {
         if let Some(domain) = domain {
             self.check_levels(py, domain)?;
         }
-        Ok((names(&said), domain))
+        let near = near_along(whole.iter().map(|(field, argument)| (*field, argument)));
+        let near = (!whole.is_empty()).then(|| near.to_string());
+        Ok((names(&said), domain, near))
     }
 }
 
@@ -186,6 +199,15 @@ fn axis(name: &str) -> Option<Axis> {
 fn names(layout: &Layout) -> AxisNames {
     let axes = layout.0.iter();
     axes.map(|axis| axis.map(|axis| axis.to_string())).collect()
+}
+
+/// The columns of a call with a domain, near each other along an axis; `None` if nothing is known of them.
+pub(super) fn plane(domain: Option<[usize; 3]>, near: Option<&str>) -> Option<Plane> {
+    let near = near.and_then(axis);
+    (domain.is_some() || near.is_some()).then(|| Plane {
+        near: near.unwrap_or(Plane::default().near),
+        points: domain.map(|[along_i, along_j, _]| [along_i, along_j]),
+    })
 }
 
 /// The layout of which [`names`] are given.

@@ -13,10 +13,10 @@ use crate::program::Program;
 use crate::source::Span;
 use crate::visit::Accesses;
 
-use super::Roles;
 use super::divide::divide;
 use super::panel;
 use super::reason::{Apart, Causes, Obstacle, Reason};
+use super::{Neighbours, Roles};
 
 /// A program cut into groups, one for each nest.
 pub(super) struct Cut<'p> {
@@ -99,12 +99,12 @@ impl Placed<'_> {
     }
 }
 
-/// Cuts a program for rows along `contiguous`.
-pub(super) fn cut(program: &Program, contiguous: Axis) -> Cut<'_> {
+/// Cuts a program for rows of such neighbours.
+pub(super) fn cut(program: &Program, neighbours: Neighbours) -> Cut<'_> {
     let mut arrays = BTreeSet::new();
     let around_tiles = around_tiles(program);
     loop {
-        let groups = group(program, contiguous, &around_tiles, &arrays).into_iter();
+        let groups = group(program, neighbours, &around_tiles, &arrays).into_iter();
         let groups = groups.flat_map(|group| divide(group, &program.stencil));
         let groups: Vec<Group<'_>> = groups.collect();
         let found = outliving(program, &groups);
@@ -158,14 +158,14 @@ fn around_tiles(program: &Program) -> Vec<Vec<Vec<Extent>>> {
 
 fn group<'p>(
     program: &'p Program,
-    contiguous: Axis,
+    neighbours: Neighbours,
     around_tiles: &[Vec<Vec<Extent>>],
     arrays: &BTreeSet<TempId>,
 ) -> Vec<Group<'p>> {
     let mut groups = Vec::new();
     let mut open = Open {
         program,
-        contiguous,
+        neighbours,
         arrays,
         items: Vec::new(),
         facts: Facts::new(),
@@ -229,7 +229,7 @@ fn placed<'p>(
 /// The group that is being filled, with what its statements did so far.
 struct Open<'p, 'a> {
     program: &'p Program,
-    contiguous: Axis,
+    neighbours: Neighbours,
     arrays: &'a BTreeSet<TempId>,
     items: Vec<Item<'p>>,
     facts: Facts,
@@ -357,16 +357,17 @@ impl<'p> Open<'p, '_> {
                 .flat_map(|placed| placed.accesses.written())
                 .all(|target| self.program.stencil.target_axes(target).contains(axis))
         };
-        if self.contiguous == Axis::K && has(Axis::J) && has(Axis::K) {
+        let Neighbours { contiguous, across } = self.neighbours;
+        if contiguous == Axis::K && has(across) && has(Axis::K) {
             let all = items.iter().flat_map(Item::statements);
             let extents = all.map(|placed| (placed.statement, placed.extent));
             if panel::is_worthwhile(&self.program.stencil, extents.collect()) {
-                return Roles::of_panels();
+                return Roles::of_panels(across);
             }
         }
-        let candidates = [self.contiguous, Axis::I, Axis::J, Axis::K];
+        let candidates = [contiguous, Axis::I, Axis::J, Axis::K];
         let vector = candidates.into_iter().find(|axis| has(*axis));
-        Roles::new(vector.unwrap_or(self.contiguous))
+        Roles::new(vector.unwrap_or(contiguous))
     }
 
     fn note(&mut self, item: &Item<'_>) {

@@ -17,6 +17,7 @@
 mod cut;
 mod divide;
 mod loops;
+mod neighbours;
 mod panel;
 mod place;
 mod print;
@@ -28,13 +29,14 @@ use crate::ir::{Order, Stencil, Stmt, Target};
 use crate::program::Program;
 
 pub use loops::{MOST_AHEAD, MOST_AHEAD_OF_PANELS};
+pub use neighbours::{Neighbours, Plane};
 pub use reason::{Apart, Causes, Obstacle, Reason};
 
 /// How a program is computed, for fields whose rows run along one axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
-    /// Axis along which most fields are contiguous.
-    pub contiguous: Axis,
+    /// Axes along which neighbouring points are computed side by side.
+    pub neighbours: Neighbours,
     /// What runs, in order, with a barrier behind each.
     pub nests: Vec<Nest>,
     /// Per nest why it is one of its own.
@@ -84,13 +86,14 @@ impl Roles {
         }
     }
 
-    /// The roles for rows of which every point is a vector of levels, which follow each other in memory.
+    /// The roles for rows along `vector`, a horizontal axis, of which every point is a vector of levels, which follow each other in
+    /// memory.
     ///
     /// Rows along `K` are short, and what stages make in a plane of them fills a cache; a plane of such rows has few levels.
-    pub fn of_panels() -> Roles {
+    pub fn of_panels(vector: Axis) -> Roles {
         Roles {
             lanes: Axis::K,
-            ..Roles::new(Axis::J)
+            ..Roles::new(vector)
         }
     }
 
@@ -207,12 +210,12 @@ pub enum Placement {
     },
 }
 
-/// Decides how to compute a program for fields that are contiguous along `contiguous`.
+/// Decides how to compute a program for fields whose neighbouring points are these.
 ///
-/// Rows run along `contiguous` unless a field that is written does not have that axis.
-pub fn build(program: &Program, contiguous: Axis) -> Schedule {
-    let cut = cut::cut(program, contiguous);
-    place::schedule(program, contiguous, cut)
+/// Rows run along the axis along which fields are contiguous unless one that is written does not have it.
+pub fn build(program: &Program, neighbours: Neighbours) -> Schedule {
+    let cut = cut::cut(program, neighbours);
+    place::schedule(program, neighbours, cut)
 }
 
 impl Schedule {
@@ -269,9 +272,6 @@ impl RowNest {
 impl ColumnNest {
     /// The horizontal axis the vector loop does not run along.
     pub fn outer(&self) -> Axis {
-        match self.vector {
-            Axis::J => Axis::I,
-            _ => Axis::J,
-        }
+        neighbours::other(self.vector)
     }
 }

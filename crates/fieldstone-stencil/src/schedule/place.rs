@@ -10,36 +10,38 @@ use crate::visit::Accesses;
 use super::cut::{Cut, Group, Item, Kind, Placed};
 use super::loops;
 use super::stage::{self, Reads};
-use super::{ColumnNest, LevelNest, Nest, Placement, Roles, RowNest, Schedule, Stage, Sweep};
+use super::{
+    ColumnNest, LevelNest, Neighbours, Nest, Placement, Roles, RowNest, Schedule, Stage, Sweep,
+};
 
-pub(super) fn schedule(program: &Program, contiguous: Axis, cut: Cut<'_>) -> Schedule {
+pub(super) fn schedule(program: &Program, neighbours: Neighbours, cut: Cut<'_>) -> Schedule {
     let nests: Vec<Nest> = cut
         .groups
         .iter()
-        .map(|group| nest(&program.stencil, group, contiguous))
+        .map(|group| nest(&program.stencil, group, neighbours.across))
         .collect();
     let temporaries = placements(program, &cut, &nests);
     Schedule {
-        contiguous,
+        neighbours,
         nests,
         causes: cut.groups.iter().map(|group| group.causes).collect(),
         temporaries,
     }
 }
 
-fn nest(stencil: &Stencil, group: &Group<'_>, contiguous: Axis) -> Nest {
+fn nest(stencil: &Stencil, group: &Group<'_>, across: Axis) -> Nest {
     match group.kind {
         Kind::Rows { roles, extent } => {
             let statements = group.items.iter().flat_map(Item::statements);
             let stages = stage::group(statements, Reads::InRow(stencil));
             Nest::Rows(RowNest::new(stencil, roles, extent, stages))
         }
-        Kind::Columns => Nest::Columns(column_nest(group, contiguous)),
-        Kind::Levels => Nest::Levels(level_nest(stencil, group, contiguous)),
+        Kind::Columns => Nest::Columns(column_nest(group, across)),
+        Kind::Levels => Nest::Levels(level_nest(stencil, group, across)),
     }
 }
 
-fn column_nest(group: &Group<'_>, contiguous: Axis) -> ColumnNest {
+fn column_nest(group: &Group<'_>, across: Axis) -> ColumnNest {
     let mut sweeps = Vec::new();
     let mut parallel = Vec::new();
     for item in &group.items {
@@ -58,7 +60,7 @@ fn column_nest(group: &Group<'_>, contiguous: Axis) -> ColumnNest {
     let extents = group.items.iter().flat_map(Item::statements);
     let extent = extents.fold(Extent::ZERO, |all, placed| all.union(placed.bounds));
     ColumnNest {
-        vector: across_columns(contiguous),
+        vector: across,
         extent,
         sweeps,
     }
@@ -93,17 +95,8 @@ fn staged(
         .collect()
 }
 
-/// The horizontal axis along which neighbouring columns are near each other in memory.
-fn across_columns(contiguous: Axis) -> Axis {
-    match contiguous {
-        // Where levels follow each other in memory, columns along J mostly do next.
-        Axis::K => Axis::J,
-        axis => axis,
-    }
-}
-
-fn level_nest(stencil: &Stencil, group: &Group<'_>, contiguous: Axis) -> LevelNest {
-    let roles = Roles::new(across_columns(contiguous));
+fn level_nest(stencil: &Stencil, group: &Group<'_>, across: Axis) -> LevelNest {
+    let roles = Roles::new(across);
     let one_stage =
         |stage: Stage| RowNest::new(stencil, roles, stage.bounds, vec![of_columns(stage)]);
     let mut order = Order::Parallel;

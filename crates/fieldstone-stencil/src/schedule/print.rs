@@ -27,7 +27,7 @@ impl fmt::Display for Printed<'_> {
         writeln!(
             f,
             "schedule of {} for fields contiguous along {}",
-            self.stencil.name, self.schedule.contiguous
+            self.stencil.name, self.schedule.neighbours.contiguous
         )?;
         for (number, nest) in self.schedule.nests.iter().enumerate() {
             match nest {

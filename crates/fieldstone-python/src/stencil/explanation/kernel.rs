@@ -101,7 +101,7 @@ impl DeviceFacts {
             }
         };
         DeviceFacts {
-            contiguous: plan.schedule.contiguous.to_string(),
+            contiguous: plan.schedule.neighbours.contiguous.to_string(),
             chosen: plan.choices.to_string(),
             kernels: kernels.clone().enumerate().map(kernel).collect(),
             temporaries: temporaries.collect(),

@@ -20,6 +20,7 @@ use fieldstone_stencil::Span;
 use fieldstone_stencil::analysis::operations::{Operation, Operations};
 use fieldstone_stencil::analysis::points::LARGE;
 use fieldstone_stencil::analysis::traffic::{self, Moved};
+use fieldstone_stencil::schedule::Plane;
 use pyo3::prelude::*;
 
 use self::kernel::DeviceFacts;
@@ -27,7 +28,7 @@ use self::nest::NestFacts;
 use self::statement::{Place, place};
 use self::temporary::TemporaryFacts;
 use super::Stencil;
-use super::ahead::from_names;
+use super::ahead::{from_names, plane};
 use crate::backend::Executor;
 
 /// Everything there is to explain.
@@ -91,24 +92,31 @@ struct ScheduleFacts {
 impl Stencil {
     /// What there is to explain, for a layout given by the axis of each field, on a domain that is so large that its edges do
     /// not count where none is given.
-    #[pyo3(signature = (layout, domain, threads))]
+    #[pyo3(signature = (layout, domain, near, threads))]
     fn _explain(
         &self,
         py: Python<'_>,
         layout: Vec<Option<String>>,
         domain: Option<[usize; 3]>,
+        near: Option<&str>,
         threads: Option<usize>,
     ) -> PyResult<Py<PyAny>> {
         let threads = threads.or(self.threads);
         let threads = threads.unwrap_or_else(|| Pool::global().threads());
         let layout = from_names(&layout);
-        let facts = py.detach(|| self.facts(&layout, domain, threads));
+        let plane = plane(domain, near);
+        let facts = py.detach(|| self.facts(&layout, (domain, plane), threads));
         Ok(facts.into_pyobject(py)?.into_any().unbind())
     }
 }
 
 impl Stencil {
-    fn facts(&self, layout: &Layout, domain: Option<[usize; 3]>, threads: usize) -> Facts {
+    fn facts(
+        &self,
+        layout: &Layout,
+        (domain, plane): (Option<[usize; 3]>, Option<Plane>),
+        threads: usize,
+    ) -> Facts {
         let (stencil, analysis) = (&self.program.stencil, &self.program.analysis);
         let sized = domain.unwrap_or(LARGE);
         let operations = Operations::of(stencil, analysis, sized);
@@ -138,7 +146,7 @@ impl Stencil {
                 .iter()
                 .map(|one| (one.name.clone(), one.dtype.map_or("", |dtype| dtype.name())))
                 .collect(),
-            schedule: self.schedule_facts(layout, domain, threads),
+            schedule: self.schedule_facts(layout, (domain, plane), threads),
             device: match &self.executor {
                 Executor::Gpu(gpu) => Some(DeviceFacts::new(gpu, layout, domain)),
                 _ => None,
@@ -179,13 +187,13 @@ impl Stencil {
     fn schedule_facts(
         &self,
         layout: &Layout,
-        domain: Option<[usize; 3]>,
+        (domain, plane): (Option<[usize; 3]>, Option<Plane>),
         threads: usize,
     ) -> Option<ScheduleFacts> {
         let Executor::Native(native) = &self.executor else {
             return None;
         };
-        let plan = native.plan(layout);
+        let plan = native.plan(layout, plane);
         let program = native.program();
         let explained = Explained {
             stencil: &program.stencil,
@@ -198,7 +206,7 @@ impl Stencil {
         };
         let names = self.program.stencil.fields.iter().map(|field| &field.name);
         Some(ScheduleFacts {
-            contiguous: plan.schedule.contiguous.to_string(),
+            contiguous: plan.schedule.neighbours.contiguous.to_string(),
             layout: names
                 .zip(&layout.0)
                 .map(|(name, axis)| (name.clone(), axis.map(|axis| axis.to_string())))
