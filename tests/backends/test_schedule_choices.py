@@ -118,9 +118,9 @@ def test_what_the_caches_have_is_not_fetched() -> None:
     assert stencil.explain(domain=(10000, 10000, 100)).nests[0].fetched > 0
 
 
-@pytest.mark.parametrize(("backend", "levels"), [("cpu_ifirst", 4), ("cpu_kfirst", 0)])
-def test_sweeps_fetch_later_levels_where_these_are_rows(backend: str, levels: int) -> None:
-    stencil = gtscript.stencil(backend, solve)
+@pytest.mark.parametrize(("backend", "schedule", "levels"), [("cpu_ifirst", "tile.I=128", 4), ("cpu_kfirst", None, 0)])
+def test_sweeps_fetch_later_levels_where_these_are_rows(backend: str, schedule: str | None, levels: int) -> None:
+    stencil = gtscript.stencil(backend, solve, schedule=schedule)
     (nest,) = stencil.explain(domain=(10000, 10000, 100)).nests
     assert nest.fetched == levels
     # A processor sees by itself that rows follow each other: from the last cache they come soon enough.
@@ -128,6 +128,17 @@ def test_sweeps_fetch_later_levels_where_these_are_rows(backend: str, levels: in
     # The caches of the cores have what a small domain needs.
     (nest,) = stencil.explain(domain=(8, 8, 8)).nests
     assert nest.fetched == 0
+
+
+def test_sweeps_of_few_columns_fetch_later_levels_wherever_these_are() -> None:
+    stencil = gtscript.stencil("cpu_ifirst", solve)
+    for domain in ((1000, 1000, 100), (8, 8, 8)):
+        (nest,) = stencil.explain(domain=domain).nests
+        columns = next(loop.tile for loop in nest.loops if loop.axis == "I")
+        if columns is not None and columns > 32:
+            pytest.skip("vectors are too short here")
+        assert nest.fetched > 0
+        assert not nest.unless_near
 
 
 @pytest.mark.parametrize("backend", ["debug", "numpy"])

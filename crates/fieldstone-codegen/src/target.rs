@@ -46,6 +46,11 @@ impl Target {
         }
     }
 
+    /// How many vector registers there are.
+    pub(crate) fn vector_registers(&self) -> usize {
+        if self.vector_bytes() < 64 { 16 } else { 32 }
+    }
+
     /// Bytes of the registers whose lanes can be permuted by those of another; zero where there are none.
     pub(crate) fn permuted_bytes(&self) -> usize {
         match () {

@@ -8,6 +8,7 @@
 //! | `tiles` | how a domain is cut into tiles |
 
 mod columns;
+mod held;
 mod panels;
 mod rings;
 mod tiles;
@@ -48,7 +49,7 @@ pub struct Scratch {
     pub direct: Vec<Option<Direct>>,
     /// Columns, and levels, that are transposed at a time.
     pub square: usize,
-    /// Whether a block of columns is a few of these wide, and levels are transposed some at a time.
+    /// Whether a block of columns is a few vectors wide: levels are transposed some at a time, or not at all.
     pub slim: bool,
     /// Largest tile along the vector axis, a multiple of [`LINE`] elements; `None` without scratch.
     pub vector: Option<usize>,
@@ -128,6 +129,11 @@ impl Scratch {
             Axis::I | Axis::J => 1,
         };
         self.block.unwrap_or(usual)
+    }
+
+    /// Whether a block of columns is a few vectors wide and nothing is transposed for it.
+    pub(crate) fn is_held(&self) -> bool {
+        self.slim && self.transposed.is_empty()
     }
 
     /// The transposed block that holds an array at an offset along the outer axis.

@@ -121,17 +121,7 @@ impl Fetch {
     pub(super) fn of(loops: Loops<'_>, stencil: &Stencil, scratch: &Scratch) -> Fetch {
         match loops {
             Loops::Rows(nest) => of_rows(nest, stencil, scratch),
-            Loops::Columns(nest) => {
-                let ahead = levels_ahead(nest, stencil, scratch);
-                Fetch {
-                    ahead,
-                    eighths: MORE_THAN_OWN,
-                    in_order: true,
-                    // Lines of transposed arrays are apart: the processor does not see that they follow each other.
-                    unless: scratch.transposed.is_empty().then_some(enough(ahead)),
-                    level: None,
-                }
-            }
+            Loops::Columns(nest) => of_columns(nest, stencil, scratch),
         }
     }
 
@@ -151,6 +141,22 @@ impl Fetch {
                 (BYTES_AHEAD / (level * levels).max(LINE)).clamp(self.ahead, MOST_SHORT_AHEAD)
             }
         }
+    }
+}
+
+fn of_columns(nest: &ColumnNest, stencil: &Stencil, scratch: &Scratch) -> Fetch {
+    let ahead = levels_ahead(nest, stencil, scratch);
+    if scratch.is_held() {
+        // A few lines of each level are apart wherever they come from.
+        return Fetch::always(ahead);
+    }
+    Fetch {
+        ahead,
+        eighths: MORE_THAN_OWN,
+        in_order: true,
+        // Lines of transposed arrays are apart: the processor does not see that they follow each other.
+        unless: scratch.transposed.is_empty().then_some(enough(ahead)),
+        level: None,
     }
 }
 

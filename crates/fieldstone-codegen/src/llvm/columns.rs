@@ -12,6 +12,9 @@
 //! | `direct` | sweeps whose vectors may be levels of a column |
 //! | `early` | results that a sweep fetches for the one behind it |
 //! | `ahead` | columns of the next block that are fetched |
+//! | `held` | sweeps over such a block of arrays that are not transposed |
+//! | `upcoming` | rows of later levels, and of the next block, that these fetch |
+//! | `section` | levels of a sweep one after the other |
 
 mod ahead;
 mod carried;
@@ -19,10 +22,13 @@ mod direct;
 mod early;
 mod fetch;
 mod groups;
+mod held;
 mod meanwhile;
 mod moves;
 mod narrow;
 mod part;
+mod section;
+mod upcoming;
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -66,7 +72,11 @@ pub(super) fn columns(
             return block.compute(b);
         }
         let next = b.add(task, 1);
-        let next = of_task(b, &next).arrays(b);
+        let next = of_task(b, &next);
+        if context.scratch.is_held() {
+            return block.compute_held(b, &next);
+        }
+        let next = next.arrays(b);
         block.compute_narrow(b, &next);
     });
 }

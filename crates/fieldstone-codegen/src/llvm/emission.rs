@@ -129,7 +129,7 @@ impl Emission<'_> {
         let stencil = &self.program.stencil;
         let fetch = match self.choices.fetch {
             // Narrow blocks fetch the next ones.
-            _ if scratch.slim => Fetch::NOTHING,
+            _ if scratch.slim && !scratch.is_held() => Fetch::NOTHING,
             Some(ahead) => Fetch::always(ahead),
             None => Fetch::of(nest, stencil, &scratch),
         };

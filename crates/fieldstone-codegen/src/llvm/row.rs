@@ -273,6 +273,8 @@ pub(super) struct Vectors<'a> {
     pub loose: HashSet<Target>,
     /// What is known afterwards and not stored.
     pub kept: HashSet<Target>,
+    /// Whether results that may go past the caches do: then all lanes are computed, and rows are aligned.
+    pub past: bool,
 }
 
 /// Computes a stage for some vectors of a row. What is known of each of them is added to.
@@ -294,6 +296,9 @@ pub(super) fn vectors(
         let mut body = Body::new((context, entry, b), lanes, (row, &preheader), &first, mask);
         body.loose.clone_from(&vectors.loose);
         body.kept.clone_from(&vectors.kept);
+        if vectors.past {
+            body.streaming = Streaming::Always;
+        }
         body.values = known.clone();
         body.stage(stage);
         let values = std::mem::take(&mut body.values);

@@ -7,6 +7,7 @@ use fieldstone_stencil::schedule::{ColumnNest, Placement, Schedule};
 use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Axis, DType};
 
+use super::held::held_columns;
 use super::{Block, LINE, Place, Scratch, temporaries, whole_lines};
 use crate::choices::Choices;
 use crate::direct::Direct;
@@ -76,7 +77,7 @@ impl Scratch {
             None => wide_columns(&columns, &transposed, target.caches.second),
         };
         let square = square(&transposed, target.vector_bytes());
-        if square * SHARE <= registers(target.vector_bytes()) {
+        if square * SHARE <= target.vector_registers() {
             mark_meanwhile(nest, &mut transposed);
         }
         let narrow = match choices.tile(nest.vector) {
@@ -86,11 +87,20 @@ impl Scratch {
             }
             None => MOST_COLUMNS,
         };
-        let slim = narrow <= MOST_NARROW * square && !transposed.is_empty();
+        let is_turned = narrow <= MOST_NARROW * square && !transposed.is_empty();
+        let held = || {
+            let temporaries = columns.iter().map(|(id, _, _)| *id).collect();
+            held_columns(stencil, nest, &temporaries, target)
+        };
+        let slim = match chosen {
+            _ if is_turned => Some(narrow),
+            None if transposed.is_empty() => held(),
+            _ => None,
+        };
         let mut scratch = Scratch {
-            vector: Some(if slim { narrow } else { wide }),
+            vector: slim.or(Some(wide)),
             square,
-            slim,
+            slim: slim.is_some(),
             ..Scratch::default()
         };
         for (id, dtype, window) in columns {
@@ -116,7 +126,7 @@ impl Scratch {
             let around = &mut scratch.levels_around;
             around.0 = around.0.max(array.levels.0.max(0) as usize);
             around.1 = around.1.max(array.levels.1.max(0) as usize);
-            let window = slim.then(|| array.window(nest, square)).flatten();
+            let window = (scratch.slim.then(|| array.window(nest, square))).flatten();
             if window.is_some() {
                 // A whole square may begin before the ring.
                 around.0 = around.0.max(square);
@@ -125,7 +135,7 @@ impl Scratch {
         }
         scratch.level_bytes = scratch.level_bytes.next_multiple_of(LINE);
         // Levels that lie an odd number of lines apart share the sets of a cache evenly.
-        let alias = if slim { 2 * LINE } else { ALIAS };
+        let alias = if scratch.slim { 2 * LINE } else { ALIAS };
         if scratch.level_bytes > 0 && scratch.level_bytes.is_multiple_of(alias) {
             scratch.level_bytes += LINE;
         }
@@ -206,11 +216,6 @@ fn lines(transposed: &[Transposed]) -> usize {
 fn square(transposed: &[Transposed], vector_bytes: usize) -> usize {
     let widest = transposed.iter().map(|array| array.dtype.size()).max();
     (vector_bytes.max(32) / widest.unwrap_or(8)).min(16)
-}
-
-/// How many vectors of so many bytes fit the registers.
-fn registers(vector_bytes: usize) -> usize {
-    if vector_bytes < 64 { 16 } else { 32 }
 }
 
 /// Whether most arrays of a nest are transposed. A block of few columns then stays in the first cache, while the others, of

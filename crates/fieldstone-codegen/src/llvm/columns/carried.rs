@@ -15,6 +15,7 @@ use super::super::width;
 use super::ColumnBlock;
 
 /// A vector of a temporary that a level reads as the level before it has left it.
+#[derive(Clone)]
 pub(super) struct Carried {
     pub target: Target,
     pub dtype: DType,

@@ -110,6 +110,7 @@ impl ColumnBlock<'_> {
             columns: lanes.width,
             known: HashMap::from([(lanes, vec![known])]),
             kept: of_group.stored.iter().map(|each| each.target).collect(),
+            past: false,
         };
         self.stages(b, stages, level, &mut part);
         let known = &part.known[&lanes][0];

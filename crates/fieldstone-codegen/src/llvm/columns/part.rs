@@ -22,11 +22,13 @@ pub(super) struct Part<'a> {
     pub known: HashMap<Lanes, Vec<Known>>,
     /// What is known and not stored.
     pub kept: HashSet<Target>,
+    /// As in [`Vectors`].
+    pub past: bool,
 }
 
 impl ColumnBlock<'_> {
     /// The stages of a level, for as many columns at a time as the longest vector has.
-    pub(super) fn part_by_part(&self, b: &mut Builder, stages: &[Stage], level: &str) {
+    pub(super) fn part_by_part(&self, b: &mut Builder, stages: &[Stage], level: &str, past: bool) {
         let columns = self.context.scratch.vector.unwrap_or_default();
         let lanes = stages
             .iter()
@@ -39,6 +41,7 @@ impl ColumnBlock<'_> {
                 columns: longest,
                 known: HashMap::new(),
                 kept: HashSet::new(),
+                past,
             };
             self.stages(b, stages, level, &mut part);
         });
@@ -66,9 +69,11 @@ impl ColumnBlock<'_> {
                 masks: None,
                 loose: HashSet::new(),
                 kept: part.kept.clone(),
+                past: part.past,
             };
             let (context, entry) = (self.context, self.entry);
             if !self.is_everywhere(stage) {
+                vectors.past = false;
                 let range = self.range(b, stage);
                 let any = b.value(format_args!("icmp slt i64 {}, {}", range.0, range.1));
                 b.when(&any, |b| {
@@ -77,7 +82,7 @@ impl ColumnBlock<'_> {
                 });
                 continue;
             }
-            if self.leaves_scratch(stage) {
+            if !part.past && self.leaves_scratch(stage) {
                 vectors.masks = Some(masks(b, &vectors, known.len(), &self.columns));
                 vectors.loose = self.in_scratch(stage);
             }

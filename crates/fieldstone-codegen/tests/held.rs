@@ -1,0 +1,98 @@
+//! Sweeps whose blocks are a few vectors wide, so that a level finds in registers what the one before it has left.
+
+mod support;
+
+use fieldstone_codegen::choices::Choices;
+use fieldstone_codegen::layout::Layout;
+use fieldstone_codegen::llvm;
+use fieldstone_codegen::target::Target;
+use fieldstone_device::CoreCaches;
+use fieldstone_stencil::Axis;
+use fieldstone_stencil::schedule::{self, Neighbours};
+use support::{THOMAS, program};
+
+const AVX512: &str = "+sse,+avx,+avx2,+avx512f";
+
+/// The module of a stencil whose fields are contiguous along `I`, with choices.
+fn module(text: &str, fields: &[&str], features: &str, choices: &str) -> llvm::Module {
+    let program = program(text, fields).for_schedule().0;
+    let layout = Layout(vec![Some(Axis::I); fields.len()]);
+    let schedule = schedule::build(&program, Neighbours::along(layout.contiguous()));
+    let target = Target {
+        triple: String::from("x86_64-unknown-linux-gnu"),
+        cpu: String::from("x86-64"),
+        features: features.to_owned(),
+        caches: CoreCaches::default(),
+    };
+    let choices = Choices::parse(choices).expect("choices");
+    llvm::emit(&program, &schedule, &layout, &target, &choices)
+}
+
+fn columns(text: &str, fields: &[&str], features: &str, choices: &str) -> usize {
+    let scratch = &module(text, fields, features, choices).kernels[0].scratch;
+    scratch.vector.expect("a block of columns")
+}
+
+#[test]
+fn blocks_are_four_vectors_wide_where_registers_hold_what_a_level_leaves() {
+    let doubles = ["IJK float64"; 5];
+    assert_eq!(columns(THOMAS, &doubles, AVX512, ""), 32);
+    assert_eq!(columns(THOMAS, &["IJK float32"; 5], AVX512, ""), 64);
+    assert!(
+        columns(THOMAS, &doubles, "+sse,+avx,+avx2", "") > 32,
+        "too few registers"
+    );
+    assert_eq!(
+        columns(THOMAS, &doubles, AVX512, "tile.I=256"),
+        256,
+        "chosen"
+    );
+    let long = THOMAS.replace("upper / pivot", "exp(upper) / log(pivot)");
+    assert!(
+        columns(&long, &doubles, AVX512, "") > 32,
+        "it takes long anyway"
+    );
+}
+
+#[test]
+fn blocks_are_wide_where_levels_leave_more() {
+    let sums = |count: usize| {
+        let sums = 0..count;
+        let first: String = sums
+            .clone()
+            .map(|n| format!("            t{n} = a * {n}.0\n"))
+            .collect();
+        let other = sums
+            .clone()
+            .map(|n| format!("            t{n} = t{n}[0, 0, -1] * 0.5 + a\n"));
+        let other: String = other.collect();
+        let all: Vec<String> = sums.map(|n| format!("t{n}")).collect();
+        format!(
+            "\
+def sums(a, b):
+    with computation(FORWARD):
+        with interval(0, 1):
+{first}        with interval(1, None):
+{other}    with computation(BACKWARD), interval(...):
+        b = {}
+",
+            all.join(" + ")
+        )
+    };
+    let fields = ["IJK float64"; 2];
+    assert_eq!(columns(&sums(4), &fields, AVX512, ""), 32);
+    assert!(columns(&sums(5), &fields, AVX512, "") > 32);
+}
+
+#[test]
+fn each_line_of_a_block_is_fetched_once() {
+    let text = module(THOMAS, &["IJK float64"; 5], AVX512, "").text;
+    // Of four arrays and of the result, unless it goes past the caches; the way back finds them in the caches.
+    let at_a_level = (4 + 1) * 4;
+    // The first level, the others, and these again for blocks of two vectors.
+    assert_eq!(
+        text.matches("call void @llvm.prefetch").count(),
+        3 * at_a_level
+    );
+    assert!(text.contains("!nontemporal"));
+}
