@@ -46,26 +46,28 @@ impl ColumnBlock<'_> {
         }
     }
 
-    /// Whether what stages write goes past the caches, where some of it may: all columns of the block are there, and rows of them begin
-    /// where cache lines do.
+    /// Whether what stages write goes past the caches, where some of it may.
     fn rows_go_past(&self, b: &mut Builder, stages: &[Stage]) -> Option<String> {
         let statements = stages.iter().flat_map(|stage| &stage.statements);
-        let written =
-            statements.flat_map(|statement| Accesses::of(statement).written().collect::<Vec<_>>());
-        let streamed: BTreeSet<Target> = written
-            .filter(|target| self.entry.streamed.contains(target))
-            .collect();
-        if streamed.is_empty() {
+        let accesses: Vec<Accesses> = statements.map(Accesses::of).collect();
+        let written: BTreeSet<Target> = accesses.iter().flat_map(Accesses::written).collect();
+        let past = written
+            .into_iter()
+            .filter_map(|target| self.goes_past_in_rows(b, target));
+        let past: Vec<String> = past.collect();
+        let both = |one, other| b.value(format_args!("and i1 {one}, {other}"));
+        past.into_iter().reduce(both)
+    }
+
+    /// Whether a result goes past the caches, where it may: all columns of the block are there, and rows of it begin where cache lines do.
+    pub(super) fn goes_past_in_rows(&self, b: &mut Builder, target: Target) -> Option<String> {
+        if !self.entry.streamed.contains(&target) {
             return None;
         }
-        let mut bits = String::from("0");
-        for target in streamed {
-            let first = self.first_of(b, (target, 0), &self.columns.0);
-            let first = b.value(format_args!("ptrtoint ptr {first} to i64"));
-            for one in [&first, &self.entry.arrays[&target].strides[2]] {
-                bits = b.value(format_args!("or i64 {bits}, {one}"));
-            }
-        }
+        let first = self.first_of(b, (target, 0), &self.columns.0);
+        let first = b.value(format_args!("ptrtoint ptr {first} to i64"));
+        let level = &self.entry.arrays[&target].strides[2];
+        let bits = b.value(format_args!("or i64 {first}, {level}"));
         let rest = b.value(format_args!("and i64 {bits}, {}", LINE - 1));
         let aligned = b.value(format_args!("icmp eq i64 {rest}, 0"));
         let columns = b.sub(&self.columns.1, &self.columns.0);

@@ -44,8 +44,8 @@ struct Rows<'a> {
     lines: usize,
     /// Levels from the one that is computed to that which is accessed first.
     level: i32,
-    /// Whether they are left alone where results go past the caches.
-    unless_past: bool,
+    /// Whether they go past the caches, where they may: then they are left alone.
+    past: Option<String>,
 }
 
 impl<'a> Upcoming<'a> {
@@ -126,12 +126,12 @@ impl<'a> Upcoming<'a> {
                 prefetch(b, &address, Fetch::Soon);
             }
         };
-        match rows.unless_past {
-            true => {
-                let cached = b.not(&self.entry.stream);
+        match &rows.past {
+            None => fetch(b),
+            Some(past) => {
+                let cached = b.not(past);
                 b.when(&cached, fetch);
             }
-            false => fetch(b),
         }
     }
 }
@@ -158,7 +158,7 @@ fn rows<'a>(
         last: bytes as i64 - 1 + i64::from(reach.columns) * size as i64,
         level: reach.levels,
         lines: bytes.div_ceil(LINE),
-        unless_past: block.entry.streamed.contains(&row.0),
+        past: block.goes_past_in_rows(b, row.0),
     })
 }
 
