@@ -5,6 +5,7 @@
 //! | `rings` | rings of rows |
 //! | `panels` | rings of rows whose points are vectors of levels |
 //! | `columns` | blocks of columns |
+//! | `held` | which of these are so narrow that registers hold what a level leaves to the next one |
 //! | `tiles` | how a domain is cut into tiles |
 
 mod columns;
