@@ -4,7 +4,7 @@ mod support;
 
 use fieldstone_codegen::choices::Choices;
 use fieldstone_codegen::layout::Layout;
-use fieldstone_codegen::llvm;
+use fieldstone_codegen::llvm::{self, Cached};
 use fieldstone_codegen::target::Target;
 use fieldstone_device::CoreCaches;
 use fieldstone_stencil::Axis;
@@ -82,6 +82,35 @@ def sums(a, b):
     let fields = ["IJK float64"; 2];
     assert_eq!(columns(&sums(4), &fields, AVX512, ""), 32);
     assert!(columns(&sums(5), &fields, AVX512, "") > 32);
+}
+
+#[test]
+fn wide_blocks_fetch_nothing_that_the_caches_have_enough_of() {
+    let unless = |text: &str, fields: &[&str], features: &str| {
+        module(text, fields, features, "").kernels[0].fetch.unless
+    };
+    let sum = "\
+def total(a, x):
+    with computation(FORWARD):
+        with interval(0, 1):
+            t = a
+            x = t
+        with interval(1, None):
+            t = t[0, 0, -1] + a
+            x = t
+";
+    let avx2 = "+sse,+avx,+avx2";
+    // Of many bytes a level fewer levels are fetched ahead, and a core asks for more by itself.
+    assert_eq!(
+        unless(THOMAS, &["IJK float64"; 5], avx2),
+        Some(Cached::Most)
+    );
+    assert_eq!(unless(sum, &["IJK float32"; 2], avx2), Some(Cached::All));
+    assert_eq!(
+        unless(THOMAS, &["IJK float64"; 5], AVX512),
+        None,
+        "rows of a few lines"
+    );
 }
 
 #[test]
