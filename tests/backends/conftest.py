@@ -3,12 +3,23 @@ import itertools
 
 import pytest
 
+import fieldstone
+
 BACKENDS = ("debug", "numpy", "cpu_kfirst", "cpu_ifirst", "gpu")
 
 
 @pytest.fixture(params=BACKENDS)
 def backend(request):
     return request.param
+
+
+@pytest.fixture(params=[1, 2])
+def threads(request):
+    """Run the test with so many threads."""
+    before = fieldstone.num_threads()
+    fieldstone.set_num_threads(request.param)
+    yield request.param
+    fieldstone.set_num_threads(before)
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import fieldstone
 from fieldstone import gtscript
 from fieldstone.gtscript import IJ, PARALLEL, Field, I, J, K, computation, horizontal, interval, region
 
@@ -77,14 +76,6 @@ DEFINITIONS = [scaled, neighbours, on_planes, on_columns, by_level, by_row, in_s
 SHAPES = [(5, 7, 3), (9, 12, 47), (6, 70, 64), (3, 2, 1), (40, 90, 5), (130, 1, 33), (1, 130, 33), (60, 50, 1)]
 # Axes from the one with the largest stride to the contiguous one.
 ORDERS = ["IJK", "JIK", "KJI", "KIJ"]
-
-
-@pytest.fixture(params=[1, 2])
-def threads(request: pytest.FixtureRequest) -> Any:
-    before = fieldstone.num_threads()
-    fieldstone.set_num_threads(request.param)
-    yield request.param
-    fieldstone.set_num_threads(before)
 
 
 def in_order(values: np.ndarray, axes: str, order: str) -> np.ndarray:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import fieldstone
 from fieldstone import gtscript, storage
 from fieldstone.gtscript import IJ, PARALLEL, Field, I, J, K, computation, horizontal, interval, region
 from tests.backends.columns import LINE, UNTOUCHED
@@ -126,14 +125,6 @@ def run(backend: str, definition: Callable[..., Any], fields: dict[str, Any], le
     dtype = np.asarray(fields["inp"]).dtype
     stencil = gtscript.stencil(backend, definition=definition, dtypes={"real": dtype}, **options)
     stencil(**fields, origin=(HALO, HALO, 0), domain=(*PLANE, levels))
-
-
-@pytest.fixture(params=[1, 2])
-def threads(request: pytest.FixtureRequest) -> Any:
-    before = fieldstone.num_threads()
-    fieldstone.set_num_threads(request.param)
-    yield
-    fieldstone.set_num_threads(before)
 
 
 @pytest.mark.usefixtures("threads")

@@ -1,12 +1,10 @@
 """Sweeps over a few vectors of columns, whose levels find in registers what the one before has left."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-import fieldstone
 from fieldstone import gtscript
 from fieldstone.gtscript import (
     BACKWARD,
@@ -87,14 +85,6 @@ def around(phi: Field["real"], out: Field["real"]):
 
 STENCILS = [solve, summed, bordered, around]
 AXES = {"height": "K", "ground": "IJ", "mask": "IJ"}
-
-
-@pytest.fixture(params=[1, 2])
-def threads(request: pytest.FixtureRequest) -> Iterator[None]:
-    before = fieldstone.num_threads()
-    fieldstone.set_num_threads(request.param)
-    yield
-    fieldstone.set_num_threads(before)
 
 
 def stencil(definition: Any, backend: str, dtype: str, **options: Any) -> Any:
