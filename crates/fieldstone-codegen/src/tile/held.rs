@@ -20,7 +20,8 @@ const ROW: usize = 4 * LINE;
 /// The part of the registers that may hold what a level leaves to the next one.
 const SHARE: usize = 2;
 
-/// Cycles of a vector that takes so long that it hardly matters where it finds that.
+/// Cycles of a vector that takes so long that it hardly matters where it finds that: `vadv` takes 69, and `cloud`, for which wide blocks are
+/// better, 339.
 const LONG: f64 = 100.0;
 
 /// Columns of such a block, with these temporaries in scratch memory; `None` where a wide one is better.
@@ -34,17 +35,16 @@ pub(super) fn held_columns(
     let of_sweep = |sweep| sections(sweep).map(|stages| carried(sweep, stages, temporaries));
     let most = nest.sweeps.iter().flat_map(of_sweep).max()?;
     let fits = most > 0 && most * VECTORS * SHARE <= target.vector_registers();
-    let cycles = |stages| -> f64 {
-        <[Stage]>::iter(stages)
-            .map(|stage| cost::cycles(stage).0)
-            .sum()
-    };
-    let is_long = |stages| cycles(stages) > LONG;
     if !fits || VECTORS * bytes < ROW || nest.sweeps.iter().flat_map(sections).any(is_long) {
         return None;
     }
     let size = nest.stages().map(|stage| widest(stencil, stage)).max()?;
     Some(VECTORS * bytes / size)
+}
+
+fn is_long(stages: &[Stage]) -> bool {
+    let cycles = stages.iter().map(|stage| cost::cycles(stage).0);
+    cycles.sum::<f64>() > LONG
 }
 
 fn sections(sweep: &Sweep) -> impl Iterator<Item = &[Stage]> {

@@ -10,9 +10,9 @@ use fieldstone_stencil::visit::Accesses;
 use super::super::builder::Builder;
 use super::super::range::clip_levels;
 use super::ColumnBlock;
+use super::moves::begin_at_lines;
 use super::section::Section;
 use super::upcoming::Upcoming;
-use crate::tile::LINE;
 
 impl ColumnBlock<'_> {
     pub(super) fn compute_held(&self, b: &mut Builder, next: &ColumnBlock<'_>) {
@@ -65,11 +65,8 @@ impl ColumnBlock<'_> {
             return None;
         }
         let first = self.first_of(b, (target, 0), &self.columns.0);
-        let first = b.value(format_args!("ptrtoint ptr {first} to i64"));
         let level = &self.entry.arrays[&target].strides[2];
-        let bits = b.value(format_args!("or i64 {first}, {level}"));
-        let rest = b.value(format_args!("and i64 {bits}, {}", LINE - 1));
-        let aligned = b.value(format_args!("icmp eq i64 {rest}, 0"));
+        let aligned = begin_at_lines(b, &first, level);
         let columns = b.sub(&self.columns.1, &self.columns.0);
         let all = self.context.scratch.vector.unwrap_or_default();
         let whole = b.value(format_args!("icmp eq i64 {columns}, {all}"));

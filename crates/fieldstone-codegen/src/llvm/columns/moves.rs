@@ -215,11 +215,7 @@ impl ColumnBlock<'_> {
         if !may_go_past(self.context, self.entry, array) {
             return None;
         }
-        let stride = self.stride(array.target);
-        let address = b.value(format_args!("ptrtoint ptr {address} to i64"));
-        let both = b.value(format_args!("or i64 {address}, {stride}"));
-        let rest = b.value(format_args!("and i64 {both}, {}", LINE - 1));
-        let aligned = b.value(format_args!("icmp eq i64 {rest}, 0"));
+        let aligned = begin_at_lines(b, address, self.stride(array.target));
         Some(b.value(format_args!("and i1 {}, {aligned}", self.entry.stream)))
     }
 
@@ -247,4 +243,12 @@ impl ColumnBlock<'_> {
         }
         address
     }
+}
+
+/// Whether what lies at an address, and in steps from it, begins where cache lines do.
+pub(super) fn begin_at_lines(b: &mut Builder, address: &str, step: &str) -> String {
+    let address = b.value(format_args!("ptrtoint ptr {address} to i64"));
+    let both = b.value(format_args!("or i64 {address}, {step}"));
+    let rest = b.value(format_args!("and i64 {both}, {}", LINE - 1));
+    b.value(format_args!("icmp eq i64 {rest}, 0"))
 }

@@ -63,17 +63,17 @@ impl ColumnBlock<'_> {
             others.for_each(|(_, known)| forget(known, stage));
             let known = part.known.entry(lanes);
             let known = known.or_insert_with(|| vec![Known::new(); part.columns / lanes.width]);
+            let everywhere = self.is_everywhere(stage);
             let mut vectors = Vectors {
                 first: part.first,
                 lanes,
                 masks: None,
                 loose: HashSet::new(),
                 kept: part.kept.clone(),
-                past: part.past,
+                past: part.past && everywhere,
             };
             let (context, entry) = (self.context, self.entry);
-            if !self.is_everywhere(stage) {
-                vectors.past = false;
+            if !everywhere {
                 let range = self.range(b, stage);
                 let any = b.value(format_args!("icmp slt i64 {}, {}", range.0, range.1));
                 b.when(&any, |b| {
@@ -82,7 +82,7 @@ impl ColumnBlock<'_> {
                 });
                 continue;
             }
-            if !part.past && self.leaves_scratch(stage) {
+            if !vectors.past && self.leaves_scratch(stage) {
                 vectors.masks = Some(masks(b, &vectors, known.len(), &self.columns));
                 vectors.loose = self.in_scratch(stage);
             }
