@@ -264,6 +264,29 @@ def difference(a, b):
 }
 
 #[test]
+fn sweeps_in_registers_ask_small_first_level_caches_for_nothing() {
+    let program = program(THOMAS, &["IJK float64"; 5]).for_schedule().0;
+    let layout = Layout(vec![Some(Axis::I); 5]);
+    let schedule = schedule::build(&program, Neighbours::along(layout.contiguous()));
+    let fetched = [32, 48].map(|first| {
+        let caches = CoreCaches {
+            first: first << 10,
+            ..CoreCaches::default()
+        };
+        let target = target(AVX512, caches);
+        let module = llvm::emit(&program, &schedule, &layout, &target, &Choices::default());
+        let calls = |locality: u32| {
+            let arguments = format!("i32 0, i32 {locality}, i32 1)");
+            module.text.matches(&arguments).count()
+        };
+        (calls(3), calls(2), module.kernels[0].fetch.ahead)
+    });
+    let (_, rows, _) = fetched[0];
+    assert_eq!(fetched, [(0, rows, 16), (rows, 0, 8)]);
+    assert!(rows > 0);
+}
+
+#[test]
 fn whole_lines_of_columns_may_go_past_the_caches() {
     let features = format!("+sse,{AVX512}");
     for (kind, way) in [("IJK float64", "8_past"), ("IJK float32", "4_past")] {

@@ -8,7 +8,9 @@ use fieldstone_stencil::schedule::{ColumnNest, Roles, RowNest, Stage};
 use fieldstone_stencil::visit::Accesses;
 
 use super::loops::{Loops, volumes};
+use super::memory::Fetch as Purpose;
 use crate::cost;
+use crate::target::Target;
 use crate::tile::{LINE, Scratch};
 
 /// How far ahead a kernel fetches, and when.
@@ -99,6 +101,13 @@ const BYTES_AHEAD: usize = 128 * LINE;
 /// Levels ahead that these are at most.
 const MOST_LEVELS: usize = 8;
 
+/// How many times that far ahead is the second-level cache asked, which waits for more lines at a time.
+const FURTHER: usize = 2;
+
+/// Bytes of first-level caches that wait for as many lines at a time as a sweep in registers asks memory for, as those of Zen 5 do. Of
+/// smaller ones, those of Zen 4, most is forgotten.
+const PATIENT: usize = 48 << 10;
+
 /// Columns of a block whose size follows from the domain alone.
 pub(super) const TYPICAL_COLUMNS: usize = 128;
 
@@ -118,9 +127,15 @@ impl Fetch {
     }
 
     /// What is worth fetching in a nest.
-    pub(super) fn of(loops: Loops<'_>, stencil: &Stencil, scratch: &Scratch) -> Fetch {
+    pub(super) fn of(
+        loops: Loops<'_>,
+        stencil: &Stencil,
+        scratch: &Scratch,
+        target: &Target,
+    ) -> Fetch {
         match loops {
             Loops::Rows(nest) => of_rows(nest, stencil, scratch),
+            Loops::Columns(nest) if scratch.is_held() => of_held(nest, stencil, scratch, target),
             Loops::Columns(nest) => of_columns(nest, stencil, scratch),
         }
     }
@@ -144,12 +159,25 @@ impl Fetch {
     }
 }
 
-fn of_columns(nest: &ColumnNest, stencil: &Stencil, scratch: &Scratch) -> Fetch {
-    let ahead = levels_ahead(nest, stencil, scratch);
-    if scratch.is_held() {
-        // A few lines of each level are apart wherever they come from.
-        return Fetch::always(ahead);
+/// What a sweep in registers fetches rows of later levels for.
+pub(super) fn purpose_of_held(target: &Target) -> Purpose {
+    match target.caches.first {
+        PATIENT.. => Purpose::Soon,
+        _ => Purpose::Later,
     }
+}
+
+fn of_held(nest: &ColumnNest, stencil: &Stencil, scratch: &Scratch, target: &Target) -> Fetch {
+    let times = match purpose_of_held(target) {
+        Purpose::Soon => 1,
+        Purpose::Later => FURTHER,
+    };
+    // A few lines of each level are apart wherever they come from.
+    Fetch::always(levels_ahead(nest, stencil, scratch, times))
+}
+
+fn of_columns(nest: &ColumnNest, stencil: &Stencil, scratch: &Scratch) -> Fetch {
+    let ahead = levels_ahead(nest, stencil, scratch, 1);
     Fetch {
         ahead,
         eighths: MORE_THAN_OWN,
@@ -251,8 +279,8 @@ fn enough(ahead: usize) -> Cached {
     }
 }
 
-/// Levels that a nest of columns fetches ahead: the fewer, the more of its fields a block reads at one.
-fn levels_ahead(nest: &ColumnNest, stencil: &Stencil, scratch: &Scratch) -> usize {
+/// Levels that a nest of columns fetches ahead: the fewer, the more of its fields a block reads at one; so many times as usual.
+fn levels_ahead(nest: &ColumnNest, stencil: &Stencil, scratch: &Scratch, times: usize) -> usize {
     let columns = scratch.vector.unwrap_or(TYPICAL_COLUMNS);
     let level = |stages: &Vec<Stage>| {
         let statements = stages.iter().flat_map(|stage| &stage.statements);
@@ -263,5 +291,5 @@ fn levels_ahead(nest: &ColumnNest, stencil: &Stencil, scratch: &Scratch) -> usiz
     let sections = nest.sweeps.iter().flat_map(|sweep| &sweep.sections);
     let most = sections.map(|(_, stages)| level(stages)).max();
     let most = most.unwrap_or(0).max(1);
-    ((BYTES_AHEAD + most / 2) / most).clamp(1, MOST_LEVELS)
+    ((times * BYTES_AHEAD + most / 2) / most).clamp(1, times * MOST_LEVELS)
 }

@@ -131,7 +131,7 @@ impl Emission<'_> {
             // Narrow blocks fetch the next ones.
             _ if scratch.slim && !scratch.is_held() => Fetch::NOTHING,
             Some(ahead) => Fetch::always(ahead),
-            None => Fetch::of(nest, stencil, &scratch),
+            None => Fetch::of(nest, stencil, &scratch, self.target),
         };
         let own_words = self.shares.then(RefCell::default);
         let context = entry::Context {

@@ -7,6 +7,7 @@ use fieldstone_stencil::schedule::Sweep;
 use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Axis, Offset};
 
+use super::super::ahead::purpose_of_held;
 use super::super::builder::Builder;
 use super::super::entry::Entry;
 use super::super::memory::{Fetch, prefetch};
@@ -21,6 +22,7 @@ pub(super) struct Upcoming<'a> {
     rows: Vec<Rows<'a>>,
     /// Results of the sweep behind it, at the level that it is at.
     early: Vec<Rows<'a>>,
+    purpose: Fetch,
 }
 
 /// How far from a column a sweep accesses a row.
@@ -74,6 +76,7 @@ impl<'a> Upcoming<'a> {
             entry: block.entry,
             order: sweep.order,
             rows,
+            purpose: purpose_of_held(block.context.target),
         }
     }
 
@@ -123,7 +126,7 @@ impl<'a> Upcoming<'a> {
             // The line that a block shares with the one before it was fetched for that.
             for line in 0..rows.lines {
                 let address = b.offset(&first, rows.last - (line * LINE) as i64);
-                prefetch(b, &address, Fetch::Soon);
+                prefetch(b, &address, self.purpose);
             }
         };
         match &rows.past {
