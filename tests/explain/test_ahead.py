@@ -45,6 +45,21 @@ def test_the_layout_of_arrays_is_compiled() -> None:
     assert made.inspect("llvm").count("; inp=") == 2
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shape", [(12, 10, 8), (100, 3, 5), (101, 130, 300)])
+def test_sweeps_are_compiled_for_the_domain_of_arrays(shape: tuple[int, ...], order: Any) -> None:
+    made = gtscript.stencil("cpu_ifirst", definitions.vadv)
+    assert isinstance(made, StencilObject)
+    fields = [np.full(shape, value, order=order) for value in (0.1, 1.0, 0.2, 1.0, 0.0)]
+    made.compile(*fields)
+    made(*fields)
+    assert len(made._compilations) == 1
+    # Columns that are alike have the same result.
+    x = fields[-1]
+    assert x.all()
+    assert (x == x[0, 0]).all()
+
+
 @pytest.mark.parametrize(
     ("layout", "said"),
     [

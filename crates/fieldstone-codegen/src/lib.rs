@@ -12,6 +12,7 @@
 //! | [`direct`] | sweeps that need hardly any of them |
 //! | [`choices`], `tuning` | what may be chosen about all that, not by the cost model; what is fastest, by measurement |
 //! | [`cost`] | roughly how long a kernel takes, and how many threads are worth it |
+//! | [`outline`] | what of a call matters to how its code is made |
 //! | [`folded`] | rows that follow each other without a gap, computed as one |
 //! | [`plan`] | how arrays of a layout are computed with, up to LLVM IR |
 //! | [`jit`], [`parts`], [`loader`], [`cache`], [`compilation`] | from LLVM IR to machine code, kept on disk |
@@ -44,6 +45,7 @@ pub mod loader;
 pub mod math;
 pub mod native;
 pub mod numpy;
+pub mod outline;
 pub mod parts;
 pub mod plan;
 pub mod stack;

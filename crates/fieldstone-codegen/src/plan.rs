@@ -15,6 +15,7 @@ use crate::folded::Folds;
 use crate::layout::Layout;
 use crate::llvm::{self, Kernel, Module};
 use crate::native::{extended, levels_of};
+use crate::outline::Supply;
 use crate::target::Target;
 use crate::tile::{Lines, Tiles};
 
@@ -48,10 +49,11 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Of a program as [`Program::for_schedule`] gives it, for domains on which these points are neighbours unless that was chosen.
+    /// Of a program as [`Program::for_schedule`] gives it, for domains on which these points are neighbours unless that was chosen, and
+    /// arrays that are there.
     pub fn new(
         program: &Program,
-        (layout, neighbours): (&Layout, Neighbours),
+        (layout, neighbours, supply): (&Layout, Neighbours, Supply),
         target: &Target,
         choices: &Choices,
     ) -> Plan {
@@ -63,7 +65,7 @@ impl Plan {
             layout: layout.clone(),
             costs: costs.collect(),
             folds: Folds::of(&schedule),
-            module: llvm::emit(program, &schedule, layout, target, choices),
+            module: llvm::emit(program, &schedule, (layout, supply), target, choices),
             schedule,
             choices: choices.clone(),
         }

@@ -5,6 +5,7 @@ mod support;
 use fieldstone_codegen::choices::Choices;
 use fieldstone_codegen::layout::Layout;
 use fieldstone_codegen::llvm::{self, Cached};
+use fieldstone_codegen::outline::Supply;
 use fieldstone_codegen::target::Target;
 use fieldstone_device::CoreCaches;
 use fieldstone_stencil::Axis;
@@ -15,6 +16,17 @@ const AVX512: &str = "+sse,+avx,+avx2,+avx512f";
 
 /// The module of a stencil whose fields are contiguous along `I`, with choices.
 fn module(text: &str, fields: &[&str], features: &str, choices: &str) -> llvm::Module {
+    supplied(text, fields, features, choices, Supply::default())
+}
+
+/// The same for arrays that are there.
+fn supplied(
+    text: &str,
+    fields: &[&str],
+    features: &str,
+    choices: &str,
+    supply: Supply,
+) -> llvm::Module {
     let program = program(text, fields).for_schedule().0;
     let layout = Layout(vec![Some(Axis::I); fields.len()]);
     let schedule = schedule::build(&program, Neighbours::along(layout.contiguous()));
@@ -25,7 +37,7 @@ fn module(text: &str, fields: &[&str], features: &str, choices: &str) -> llvm::M
         caches: CoreCaches::default(),
     };
     let choices = Choices::parse(choices).expect("choices");
-    llvm::emit(&program, &schedule, &layout, &target, &choices)
+    llvm::emit(&program, &schedule, (&layout, supply), &target, &choices)
 }
 
 fn columns(text: &str, fields: &[&str], features: &str, choices: &str) -> usize {
@@ -52,6 +64,16 @@ fn blocks_are_four_vectors_wide_where_registers_hold_what_a_level_leaves() {
         columns(&long, &doubles, AVX512, "") > 32,
         "it takes long anyway"
     );
+}
+
+#[test]
+fn blocks_are_wide_where_rows_from_memory_begin_within_lines() {
+    let columns = |supply| {
+        let module = supplied(THOMAS, &["IJK float64"; 5], AVX512, "", supply);
+        module.kernels[0].scratch.vector
+    };
+    assert_eq!(columns(Supply::Memory), Some(32));
+    assert!(columns(Supply::Ragged) > Some(32));
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod support;
 use fieldstone_codegen::choices::Choices;
 use fieldstone_codegen::layout::Layout;
 use fieldstone_codegen::llvm;
+use fieldstone_codegen::outline::Supply;
 use fieldstone_codegen::target::Target;
 use fieldstone_device::CoreCaches;
 use fieldstone_stencil::Axis;
@@ -16,7 +17,13 @@ fn module(text: &str, fields: &[&str], layout: Vec<Option<Axis>>, features: &str
     let layout = Layout(layout);
     let schedule = schedule::build(&program, Neighbours::along(layout.contiguous()));
     let target = target(features, CoreCaches::default());
-    llvm::emit(&program, &schedule, &layout, &target, &Choices::default())
+    llvm::emit(
+        &program,
+        &schedule,
+        (&layout, Supply::default()),
+        &target,
+        &Choices::default(),
+    )
 }
 
 fn target(features: &str, caches: CoreCaches) -> Target {
@@ -46,7 +53,13 @@ fn scratch_memory_follows_the_caches_of_a_core() {
                 ..CoreCaches::default()
             };
             let target = target(AVX512, caches);
-            let module = llvm::emit(&program, &schedule, &layout, &target, &Choices::default());
+            let module = llvm::emit(
+                &program,
+                &schedule,
+                (&layout, Supply::default()),
+                &target,
+                &Choices::default(),
+            );
             module.kernels[0].scratch.bytes
         });
         assert!(
@@ -82,16 +95,19 @@ def solve(a, b, x):
     let program = program(solve, &["IJK float64"; 3]).for_schedule().0;
     let layout = Layout(vec![Some(Axis::K); 3]);
     let schedule = schedule::build(&program, Neighbours::along(layout.contiguous()));
-    let vectors = [16, 32, 48, 64].map(|first| {
-        let caches = CoreCaches {
-            first: first << 10,
-            ..CoreCaches::default()
-        };
-        let target = target(AVX512, caches);
-        let module = llvm::emit(&program, &schedule, &layout, &target, &Choices::default());
-        module.kernels[0].scratch.vector.unwrap_or_default() / 8
-    });
-    assert_eq!(vectors, [1, 2, 2, 4]);
+    let vectors = |supply| {
+        [16, 32, 48, 64].map(|first| {
+            let caches = CoreCaches {
+                first: first << 10,
+                ..CoreCaches::default()
+            };
+            let (layout, target) = ((&layout, supply), target(AVX512, caches));
+            let module = llvm::emit(&program, &schedule, layout, &target, &Choices::default());
+            module.kernels[0].scratch.vector.unwrap_or_default() / 8
+        })
+    };
+    assert_eq!(vectors(Supply::Memory), [1, 2, 2, 4]);
+    assert_eq!(vectors(Supply::Caches), [2, 2, 2, 4]);
 }
 
 const AVX512: &str = "+avx,+avx2,+avx512f";
@@ -274,7 +290,13 @@ fn sweeps_in_registers_ask_small_first_level_caches_for_nothing() {
             ..CoreCaches::default()
         };
         let target = target(AVX512, caches);
-        let module = llvm::emit(&program, &schedule, &layout, &target, &Choices::default());
+        let module = llvm::emit(
+            &program,
+            &schedule,
+            (&layout, Supply::default()),
+            &target,
+            &Choices::default(),
+        );
         let calls = |locality: u32| {
             let arguments = format!("i32 0, i32 {locality}, i32 1)");
             module.text.matches(&arguments).count()

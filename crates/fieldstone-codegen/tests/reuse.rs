@@ -8,8 +8,8 @@ use fieldstone_codegen::cache::Cache;
 use fieldstone_codegen::choices::Choices;
 use fieldstone_codegen::layout::Layout;
 use fieldstone_codegen::native::{Native, Reuse};
+use fieldstone_codegen::outline::Outline;
 use fieldstone_stencil::Axis;
-use fieldstone_stencil::schedule::Plane;
 use support::idle::Idle;
 use support::program;
 
@@ -35,7 +35,7 @@ fn is_cached(jit: &Idle, cache: &Cache) -> bool {
     );
     let variant = made
         .unwrap()
-        .variant(&Layout(vec![Some(Axis::I); 2]), Plane::default());
+        .variant(&Layout(vec![Some(Axis::I); 2]), Outline::default());
     variant.unwrap().origin.cached
 }
 

@@ -12,9 +12,9 @@ use fieldstone_codegen::interpreter::{INTERRUPTED, Interpreter};
 use fieldstone_codegen::layout::Layout;
 use fieldstone_codegen::native::Origin;
 use fieldstone_codegen::native::{self, Native};
+use fieldstone_codegen::outline::Outline;
 use fieldstone_codegen::plan::Plan;
 use fieldstone_device::{Kind, accelerator};
-use fieldstone_stencil::schedule::Plane;
 use fieldstone_stencil::suggest::closest;
 use fieldstone_stencil::{Program, SourceId};
 use fieldstone_storage::Side;
@@ -333,10 +333,10 @@ impl Executor {
         known
     }
 
-    /// Compiles for a layout and calls with such columns, where that is to be done before a call.
-    pub fn compile(&self, py: Python<'_>, layout: &Layout, plane: Plane) -> PyResult<()> {
+    /// Compiles for a layout and such calls, where that is to be done before a call.
+    pub fn compile(&self, py: Python<'_>, layout: &Layout, outline: Outline) -> PyResult<()> {
         let done = match self {
-            Executor::Native(native) => py.detach(|| native.variant(layout, plane).map(|_| ())),
+            Executor::Native(native) => py.detach(|| native.variant(layout, outline).map(|_| ())),
             Executor::Gpu(gpu) => {
                 let accelerator = device::first(py, "compile")?;
                 py.detach(|| gpu.variant(layout, None, &accelerator).map(|_| ()))

@@ -252,8 +252,8 @@ class StencilObject(_core.Stencil):
         -----
         The backends ``debug`` and ``numpy`` have nothing to compile.
         """
-        places, domain, near = self._prepare(args, kwargs, layout)
-        self._compile(places, domain, near)
+        places, domain, lie = self._prepare(args, kwargs, layout)
+        self._compile(places, domain, lie)
         return self
 
     def explain(
@@ -298,11 +298,11 @@ class StencilObject(_core.Stencil):
 
         _check_positive("threads", threads, int)
         _check_positive("bandwidth", bandwidth, float)
-        places, domain, near = self._prepare(args, kwargs, layout)
+        places, domain, lie = self._prepare(args, kwargs, layout)
         parameters = self._definition.parameters
         if layout is None and not args and not any(name in kwargs for name in parameters):
             places = self._layouts()[-1]
-        facts = self._explain(places, domain, near, threads)
+        facts = self._explain(places, domain, lie, threads)
         points = None if domain is None else (domain[0], domain[1], domain[2])
         return explanation(facts, domain=points, externals=self._constants, bandwidth=bandwidth)
 

@@ -17,15 +17,16 @@ use super::{entry, function, place};
 use crate::choices::Choices;
 use crate::composed::Composition;
 use crate::layout::{Layout, contiguous_along};
+use crate::outline::Supply;
 use crate::target::Target;
 use crate::tile::Scratch;
 use crate::transposed;
 
-/// Writes the kernels of a scheduled program.
+/// Writes the kernels of a scheduled program for arrays of a layout, from where they are.
 pub fn emit(
     program: &Program,
     schedule: &Schedule,
-    layout: &Layout,
+    (layout, supply): (&Layout, Supply),
     target: &Target,
     choices: &Choices,
 ) -> Module {
@@ -34,6 +35,7 @@ pub fn emit(
         program,
         schedule,
         layout,
+        supply,
         target,
         choices,
         shares: shares_kernels(schedule),
@@ -59,6 +61,7 @@ struct Emission<'a> {
     program: &'a Program,
     schedule: &'a Schedule,
     layout: &'a Layout,
+    supply: Supply,
     target: &'a Target,
     choices: &'a Choices,
     /// Whether kernels of the same text are one function.
@@ -119,7 +122,7 @@ impl Emission<'_> {
             schedule,
             (index, own),
             transposed,
-            self.choices,
+            (self.choices, self.supply),
             self.target,
         );
         self.kernel(Loops::Columns(nest), scratch, composed.as_ref());

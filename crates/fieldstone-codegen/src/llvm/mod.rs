@@ -68,4 +68,4 @@ mod width;
 
 pub use ahead::{Cached, Fetch};
 pub use emission::emit;
-pub use module::{Failure, Kernel, Module, Wrong};
+pub use module::{Failure, Kernel, Module, Wrong, fills};

@@ -72,7 +72,7 @@ impl Kernel {
 
     /// Whether it moves more than caches of so many bytes keep of it, for so many points.
     pub fn fills(&self, points: usize, caches: usize) -> bool {
-        points.saturating_mul(self.moved) > caches / 8 * MOST
+        fills(points.saturating_mul(self.moved), caches)
     }
 
     /// Whether a sweep's next level is fetched into the first-level cache, for so many points.
@@ -112,4 +112,9 @@ impl Kernel {
             _ => ahead,
         }
     }
+}
+
+/// Whether so much is moved that caches of so many bytes keep it in part only.
+pub fn fills(bytes: usize, caches: usize) -> bool {
+    bytes > caches / 8 * MOST
 }

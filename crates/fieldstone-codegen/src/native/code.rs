@@ -20,7 +20,7 @@ impl Native {
     ) -> Result<Variant, RunError> {
         let start = Instant::now();
         (self.compilation).check_types(&self.compilation.jit.target())?;
-        let plan = self.plan_with((layout, domains.neighbours), choices);
+        let plan = self.plan_with((layout, domains), choices);
         let written = start.elapsed();
         let (library, cached) = self.library(layout, &plan.module)?;
         let origin = Origin {

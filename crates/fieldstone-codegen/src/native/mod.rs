@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use fieldstone_device::HostMemory;
 use fieldstone_stencil::Axis;
 use fieldstone_stencil::program::Program;
-use fieldstone_stencil::schedule::{Neighbours, Plane};
+use fieldstone_stencil::schedule::Neighbours;
 
 pub(crate) use self::launch::{extended, levels_of};
 pub use self::prepared::Prepared;
@@ -27,6 +27,7 @@ use crate::jit::{Jit, Library};
 use crate::layout::Layout;
 use crate::llvm::Module;
 use crate::llvm::abi::Words;
+use crate::outline::{Outline, Supply};
 use crate::plan::{Plan, contiguous};
 use crate::stack::deep;
 use crate::target::Target;
@@ -65,6 +66,8 @@ pub struct Variant {
 struct Domains {
     /// Points on which of them are neighbours.
     neighbours: Neighbours,
+    /// Where arrays are.
+    supply: Supply,
     /// Their [size](crate::tuning::size_class), where choices for that were measured.
     size: Option<u32>,
 }
@@ -117,38 +120,35 @@ impl Native {
         }
     }
 
-    /// The code for a layout and calls with such columns, compiled where there is none yet.
+    /// The code for a layout and such calls, compiled where there is none yet.
     ///
     /// # Errors
     /// If LLVM fails.
-    pub fn variant(&self, layout: &Layout, plane: Plane) -> Result<Arc<Variant>, RunError> {
-        let variant = |neighbours| {
-            let domains = Domains {
-                neighbours,
-                size: None,
-            };
+    pub fn variant(&self, layout: &Layout, outline: Outline) -> Result<Arc<Variant>, RunError> {
+        let variant = |domains| {
             let known = self.known(layout, domains);
             known.map_or_else(|| self.compiled(layout, domains, &self.choices), Ok)
         };
-        let wanted = self.neighbours(layout, plane);
-        match variant(wanted) {
-            // Code for other calls is as right, if slower.
-            Err(RunError::NotCached { .. }) if wanted.contiguous == Axis::K => {
-                variant(Neighbours {
-                    across: wanted.other(),
-                    ..wanted
-                })
-            }
-            found => found,
-        }
+        let wanted = self.domains(layout, outline);
+        let not_cached = match variant(wanted) {
+            Err(error @ RunError::NotCached { .. }) => error,
+            found => return found,
+        };
+        // Code for other calls is as right, if slower.
+        let mut others = wanted.others().filter_map(|others| variant(others).ok());
+        others.next().ok_or(not_cached)
     }
 
-    /// Points that are neighbours in arrays of a layout, in calls with such columns.
-    fn neighbours(&self, layout: &Layout, plane: Plane) -> Neighbours {
+    /// Which domains code for a layout and such calls is for.
+    fn domains(&self, layout: &Layout, outline: Outline) -> Domains {
         let (program, choices) = (&self.compilation.program, &self.choices);
         let elements = self.compilation.elements.layout(layout);
         let axis = (choices.vector).unwrap_or_else(|| contiguous(program, &elements));
-        choices.neighbours(Neighbours::on(program, axis, plane))
+        Domains {
+            neighbours: choices.neighbours(Neighbours::on(program, axis, outline.plane)),
+            supply: outline.supply.of_code(&program.stencil, axis),
+            size: None,
+        }
     }
 
     fn known(&self, layout: &Layout, domains: Domains) -> Option<Arc<Variant>> {
@@ -171,24 +171,24 @@ impl Native {
         self.variants.all()
     }
 
-    /// How arrays of a layout are computed with in calls with such columns, up to LLVM IR: with the choices measured last, if any were.
-    /// If nothing is known of the columns, as the latest code for the layout does it, if there is any.
-    pub fn plan(&self, layout: &Layout, plane: Option<Plane>) -> Plan {
-        let neighbours = self.neighbours(layout, plane.unwrap_or_default());
+    /// How arrays of a layout are computed with in such calls, up to LLVM IR: with the choices measured last, if any were.
+    /// If nothing is known of the call, as the latest code for the layout does it, if there is any.
+    pub fn plan(&self, layout: &Layout, outline: Option<Outline>) -> Plan {
+        let domains = self.domains(layout, outline.unwrap_or_default());
         let is_wanted = |one: &&Arc<Variant>| {
-            let of_plane = plane.is_none() || one.domains.neighbours == neighbours;
-            one.plan.layout == *layout && of_plane
+            let is_like_it = outline.is_none() || one.domains.alike(domains);
+            one.plan.layout == *layout && is_like_it
         };
         let variants = self.variants();
         match variants.iter().rev().find(is_wanted) {
             Some(latest) => latest.plan.clone(),
-            None => self.plan_with((layout, neighbours), &self.choices),
+            None => self.plan_with((layout, domains), &self.choices),
         }
     }
 
-    fn plan_with(&self, (layout, neighbours): (&Layout, Neighbours), choices: &Choices) -> Plan {
+    fn plan_with(&self, (layout, domains): (&Layout, Domains), choices: &Choices) -> Plan {
         let elements = self.compilation.elements.layout(layout);
-        let elements = (&elements, neighbours);
+        let elements = (&elements, domains.neighbours, domains.supply);
         let target = self.compilation.jit.target();
         let plan = deep(|| Plan::new(&self.compilation.program, elements, &target, choices));
         Plan {
@@ -218,6 +218,32 @@ impl Native {
     /// If LLVM fails.
     pub fn assembly(&self, module: &Module) -> Result<String, RunError> {
         Ok(self.compilation.jit.assembly(&module.text)?)
+    }
+}
+
+impl Domains {
+    /// Whether code for these would be the same as for others of any size.
+    fn alike(self, others: Domains) -> bool {
+        (self.neighbours, self.supply) == (others.neighbours, others.supply)
+    }
+
+    /// Those that code may be for instead.
+    fn others(self) -> impl Iterator<Item = Domains> {
+        let across = match self.neighbours.contiguous {
+            Axis::K => vec![self.neighbours.across, self.neighbours.other()],
+            _ => vec![self.neighbours.across],
+        };
+        let all = across.into_iter().flat_map(move |across| {
+            Supply::ALL.map(|supply| Domains {
+                neighbours: Neighbours {
+                    across,
+                    ..self.neighbours
+                },
+                supply,
+                ..self
+            })
+        });
+        all.filter(move |others| *others != self)
     }
 }
 

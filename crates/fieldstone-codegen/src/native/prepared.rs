@@ -10,12 +10,13 @@ use fieldstone_stencil::ir::Field;
 
 use super::launch::Part;
 use super::traffic::Traffic;
-use super::{Domains, Native, Variant};
+use super::{Compilation, Domains, Native, Variant};
 use crate::arguments::contiguous_along;
 use crate::call::{Call, FieldArgument, ScalarArgument};
 use crate::cost::work_per_thread;
 use crate::error::RunError;
 use crate::llvm::abi::Words;
+use crate::outline::{Outline, Supply, is_ragged};
 use crate::template::Template;
 use crate::tile::{LINE, Lines};
 use crate::tuning::size_class;
@@ -98,13 +99,13 @@ impl Native {
     /// As [`Native::run`]: to measure choices, arguments are copied.
     pub unsafe fn prepare(&self, call: &Call<'_>) -> Result<Prepared, RunError> {
         let layout = self.compilation.elements.layout_of(call);
-        let plane = self.compilation.elements.plane_of(call);
+        let outline = self.outline(call);
         let variant = if !self.tuned || call.domain.contains(&0) {
-            self.variant(&layout, plane)?
+            self.variant(&layout, outline)?
         } else {
             let domains = Domains {
-                neighbours: self.neighbours(&layout, plane),
                 size: Some(size_class(call.domain)),
+                ..self.domains(&layout, outline)
             };
             self.known(&layout, domains).map_or_else(
                 || {
@@ -124,6 +125,22 @@ impl Native {
             threads: call.threads,
             work_per_thread: work_per_thread(),
         })
+    }
+
+    fn outline(&self, call: &Call<'_>) -> Outline {
+        let Compilation {
+            elements, program, ..
+        } = &self.compilation;
+        let (arguments, _) = elements.arguments(call);
+        let fields = program.stencil.fields.iter().zip(&program.analysis.fields);
+        let mut results = (fields.zip(arguments.iter()))
+            .filter(|((_, info), _)| info.access.writes())
+            .map(|((field, _), argument)| (field, argument));
+        let ragged = results.any(|(field, argument)| is_ragged(field, argument));
+        Outline {
+            plane: elements.plane_of(call),
+            supply: Supply::of(&program.stencil, call.domain, call.threads, ragged),
+        }
     }
 
     /// Runs what was prepared, for arguments whose first points of the domain are at these addresses.

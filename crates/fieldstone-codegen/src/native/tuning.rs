@@ -28,7 +28,8 @@ impl Native {
         let target = self.compilation.jit.target();
         let size = size_class(call.domain).to_string();
         let across = domains.neighbours.across.to_string();
-        let words = [size.as_str(), &call.threads.to_string(), &across];
+        let supply = domains.supply.name();
+        let words = [size.as_str(), &call.threads.to_string(), &across, supply];
         let measured = || {
             Ok(OnCopies {
                 native: self,
@@ -99,7 +100,7 @@ impl Measured for OnCopies<'_> {
         _best: Option<&Variant>,
     ) -> Result<Option<Variant>, RunError> {
         let (native, compilation) = (self.native, &self.native.compilation);
-        let plan = native.plan_with((self.layout, self.domains.neighbours), choices);
+        let plan = native.plan_with((self.layout, self.domains), choices);
         let names = plan.module.kernels.iter();
         let names: Vec<&str> = names.map(|kernel| kernel.name.as_str()).collect();
         let object = compilation.jit.compile(&plan.module.text)?;

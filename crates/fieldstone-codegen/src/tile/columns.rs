@@ -11,6 +11,7 @@ use super::held::held_columns;
 use super::{Block, LINE, Place, Scratch, temporaries, whole_lines};
 use crate::choices::Choices;
 use crate::direct::Direct;
+use crate::outline::Supply;
 use crate::target::Target;
 use crate::transposed::{Transposed, mark_meanwhile};
 
@@ -39,6 +40,10 @@ const MOST_NARROW: usize = 4;
 /// begins with the levels that the one before it came to last, so that little has to come back, and more vectors wait less.
 const NARROW_LEVELS: usize = 64;
 
+/// First-level caches by which a block of two vectors may exceed one where all that a call moves is in the caches: what has to come back
+/// then has those to itself.
+const BEYOND_IF_NEAR: usize = 3;
+
 /// Bytes by which a block of more than two vectors may exceed the first-level cache: it waits little less than one of two, and what has
 /// to come back takes its time however large that cache is.
 const MOST_BEYOND: usize = 32 << 10;
@@ -56,7 +61,7 @@ impl Scratch {
         schedule: &Schedule,
         (index, nest): (usize, &ColumnNest),
         mut transposed: Vec<Transposed>,
-        choices: &Choices,
+        (choices, supply): (&Choices, Supply),
         target: &Target,
     ) -> Scratch {
         let chosen = choices.tile(nest.vector).map(whole_lines);
@@ -83,7 +88,8 @@ impl Scratch {
         let narrow = match choices.tile(nest.vector) {
             Some(columns) => columns.next_multiple_of(square),
             None if is_slim(stencil, schedule, nest, &transposed) => {
-                square * narrow_vectors(&columns, &transposed, nest, (square, target.caches.first))
+                let first = target.caches.first;
+                square * narrow_vectors((&columns, &transposed), nest, (square, first), supply)
             }
             None => MOST_COLUMNS,
         };
@@ -94,7 +100,8 @@ impl Scratch {
         };
         let slim = match chosen {
             _ if is_turned => Some(narrow),
-            None if transposed.is_empty() => held(),
+            // Rows of blocks that begin within lines would go through the caches.
+            None if transposed.is_empty() && supply != Supply::Ragged => held(),
             _ => None,
         };
         let mut scratch = Scratch {
@@ -181,10 +188,10 @@ fn wide_columns(columns: &[Column], transposed: &[Transposed], cache: usize) -> 
 
 /// Vectors of columns of a block whose levels are transposed some at a time.
 fn narrow_vectors(
-    columns: &[Column],
-    transposed: &[Transposed],
+    (columns, transposed): (&[Column], &[Transposed]),
     nest: &ColumnNest,
     (square, cache): (usize, usize),
+    supply: Supply,
 ) -> usize {
     let kept = columns
         .iter()
@@ -194,8 +201,9 @@ fn narrow_vectors(
         .map(|array| array.dtype.size() * array.window(nest, square).unwrap_or(NARROW_LEVELS));
     let column = kept.sum::<usize>() + moved.sum::<usize>() + 2 * LINE * lines(transposed);
     let fits = |vectors: &usize| {
-        let beyond = match vectors {
-            ..=2 => cache,
+        let beyond = match (vectors, supply) {
+            (..=2, Supply::Caches) => BEYOND_IF_NEAR * cache,
+            (..=2, _) => cache,
             _ => cache.min(MOST_BEYOND),
         };
         vectors * square * column <= cache + beyond

@@ -2,7 +2,8 @@
 
 use fieldstone_codegen::layout::Layout;
 use fieldstone_codegen::native::{contiguous_along, near_along};
-
+use fieldstone_codegen::outline::{Outline, Supply, is_ragged};
+use fieldstone_device::Pool;
 use fieldstone_stencil::schedule::Plane;
 use fieldstone_stencil::suggest::closest;
 use fieldstone_stencil::{Axes, Axis};
@@ -21,18 +22,23 @@ use crate::storage::describe;
 /// For each field the axis it is contiguous along, by name.
 pub(super) type AxisNames = Vec<Option<String>>;
 
+/// The horizontal axis along which columns are near each other, and whether rows of results begin within cache lines.
+pub(super) type Lie = (Option<String>, bool);
+
 #[pymethods]
 impl Stencil {
-    /// Compiles for a layout, and a domain and what is near on it, as far as these are known.
+    /// Compiles for a layout, and a domain and how arrays lie on it, as far as these are known.
     fn _compile(
         &self,
         py: Python<'_>,
         layout: AxisNames,
         domain: Option<[usize; 3]>,
-        near: Option<&str>,
+        lie: Lie,
     ) -> PyResult<()> {
-        let plane = plane(domain, near).unwrap_or_default();
-        self.executor.compile(py, &from_names(&layout), plane)?;
+        let threads = self.usual_threads();
+        let outline = self.outline(domain, (lie.0.as_deref(), lie.1), threads);
+        let outline = outline.unwrap_or_default();
+        self.executor.compile(py, &from_names(&layout), outline)?;
         self.tell_build_times(py)
     }
 
@@ -44,14 +50,15 @@ impl Stencil {
     }
 
     /// The layout of some arrays, for the other fields what `layout` says, else that of the preset; and the domain of a call
-    /// with them, if that is known, and the horizontal axis along which their columns are near each other, if there are any.
+    /// with them, if that is known, and the horizontal axis along which their columns are near each other, if there are any, and
+    /// whether rows of results begin within cache lines.
     #[pyo3(signature = (args, kwargs, layout))]
     fn _prepare(
         &self,
         args: &Bound<'_, PyTuple>,
         kwargs: &Bound<'_, PyDict>,
         layout: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<(AxisNames, Option<[usize; 3]>, Option<String>)> {
+    ) -> PyResult<(AxisNames, Option<[usize; 3]>, Lie)> {
         let py = args.py();
         let mut said = self.layout_of_preset(py, self.backend.name())?;
         if let Some(layout) = layout.filter(|layout| !layout.is_none()) {
@@ -80,12 +87,15 @@ impl Stencil {
             whole.push((field, argument));
             operands.push(operand);
         }
+        let is_call = complete && self.fields.iter().any(|field| field.used());
+        let mut ragged = false;
         let domain = match &keywords.domain {
-            Some(domain) => Some(arguments::domain(domain)?),
-            None if complete && self.fields.iter().any(|field| field.used()) => {
-                let (_, domain) = self.place(py, &mut operands, &keywords)?;
+            _ if is_call => {
+                let (origins, domain) = self.place(py, &mut operands, &keywords)?;
+                ragged = self.is_ragged(&operands, &origins);
                 Some(domain)
             }
+            Some(domain) => Some(arguments::domain(domain)?),
             None => None,
         };
         if let Some(domain) = domain {
@@ -93,11 +103,44 @@ impl Stencil {
         }
         let near = near_along(whole.iter().map(|(field, argument)| (*field, argument)));
         let near = (!whole.is_empty()).then(|| near.to_string());
-        Ok((names(&said), domain, near))
+        Ok((names(&said), domain, (near, ragged)))
     }
 }
 
 impl Stencil {
+    /// A call with a domain and arrays that lie so; `None` if nothing is known of it.
+    pub(super) fn outline(
+        &self,
+        domain: Option<[usize; 3]>,
+        (near, ragged): (Option<&str>, bool),
+        threads: usize,
+    ) -> Option<Outline> {
+        let near = near.and_then(axis);
+        let supply = |domain| Supply::of(&self.program.stencil, domain, threads, ragged);
+        (domain.is_some() || near.is_some()).then(|| Outline {
+            plane: Plane {
+                near: near.unwrap_or(Plane::default().near),
+                points: domain.map(|[along_i, along_j, _]| [along_i, along_j]),
+            },
+            supply: domain.map(supply).unwrap_or_default(),
+        })
+    }
+
+    /// The threads that a call has.
+    pub(super) fn usual_threads(&self) -> usize {
+        self.threads.unwrap_or_else(|| Pool::global().threads())
+    }
+
+    /// Whether rows of any result begin within cache lines, of a domain with these origins.
+    fn is_ragged(&self, operands: &[Operand<'_>], origins: &[[isize; 3]]) -> bool {
+        let stencil = &self.program.stencil;
+        let fields = stencil.fields.iter().zip(&self.program.analysis.fields);
+        let mut arguments = fields.zip(operands.iter().zip(origins));
+        arguments.any(|((field, info), (operand, origin))| {
+            info.access.writes() && is_ragged(field, &operand.argument(origin))
+        })
+    }
+
     /// The layout that arrays of a preset have.
     pub(super) fn layout_of_preset(&self, py: Python<'_>, name: &str) -> PyResult<Layout> {
         let preset = Preset::find(name).map_err(|error| {
@@ -199,15 +242,6 @@ fn axis(name: &str) -> Option<Axis> {
 fn names(layout: &Layout) -> AxisNames {
     let axes = layout.0.iter();
     axes.map(|axis| axis.map(|axis| axis.to_string())).collect()
-}
-
-/// The columns of a call with a domain, near each other along an axis; `None` if nothing is known of them.
-pub(super) fn plane(domain: Option<[usize; 3]>, near: Option<&str>) -> Option<Plane> {
-    let near = near.and_then(axis);
-    (domain.is_some() || near.is_some()).then(|| Plane {
-        near: near.unwrap_or(Plane::default().near),
-        points: domain.map(|[along_i, along_j, _]| [along_i, along_j]),
-    })
 }
 
 /// The layout of which [`names`] are given.

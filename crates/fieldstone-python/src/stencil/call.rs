@@ -6,7 +6,6 @@ use fieldstone_codegen::domain;
 use fieldstone_codegen::error::CallError;
 use fieldstone_codegen::native;
 use fieldstone_codegen::uses::Uses;
-use fieldstone_device::Pool;
 use fieldstone_stencil::Span;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -149,7 +148,7 @@ impl Stencil {
             data_strides: &data_strides,
             scalars: &scalars,
             domain,
-            threads: self.threads.unwrap_or_else(|| Pool::global().threads()),
+            threads: self.usual_threads(),
         };
         if recording {
             let (Some(place), Executor::Gpu(gpu)) = (&on_device, &self.executor) else {

@@ -8,7 +8,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fieldstone_device::{Accelerator, Pool};
+use fieldstone_device::Accelerator;
 use fieldstone_storage::{Dim, Pair, Side, View};
 use numpy::{PyArrayDescr, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -167,7 +167,7 @@ impl Remembered {
                 alike.find_map(known)?
             }
         };
-        let threads = || stencil.threads.unwrap_or_else(|| Pool::global().threads());
+        let threads = || stencil.usual_threads();
         let is_current = match &checked.prepared {
             Prepared::Native(prepared) => prepared.is_current(threads),
             Prepared::Gpu(_) => true,

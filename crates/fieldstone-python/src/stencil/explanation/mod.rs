@@ -14,13 +14,13 @@ mod statement;
 mod temporary;
 
 use fieldstone_codegen::layout::Layout;
+use fieldstone_codegen::outline::Outline;
 use fieldstone_codegen::plan::Plan;
-use fieldstone_device::{Pool, shared_cache};
+use fieldstone_device::shared_cache;
 use fieldstone_stencil::Span;
 use fieldstone_stencil::analysis::operations::{Operation, Operations};
 use fieldstone_stencil::analysis::points::LARGE;
 use fieldstone_stencil::analysis::traffic::{self, Moved};
-use fieldstone_stencil::schedule::Plane;
 use pyo3::prelude::*;
 
 use self::kernel::DeviceFacts;
@@ -28,7 +28,7 @@ use self::nest::NestFacts;
 use self::statement::{Place, place};
 use self::temporary::TemporaryFacts;
 use super::Stencil;
-use super::ahead::{from_names, plane};
+use super::ahead::{Lie, from_names};
 use crate::backend::Executor;
 
 /// Everything there is to explain.
@@ -92,20 +92,19 @@ struct ScheduleFacts {
 impl Stencil {
     /// What there is to explain, for a layout given by the axis of each field, on a domain that is so large that its edges do
     /// not count where none is given.
-    #[pyo3(signature = (layout, domain, near, threads))]
+    #[pyo3(signature = (layout, domain, lie, threads))]
     fn _explain(
         &self,
         py: Python<'_>,
         layout: Vec<Option<String>>,
         domain: Option<[usize; 3]>,
-        near: Option<&str>,
+        lie: Lie,
         threads: Option<usize>,
     ) -> PyResult<Py<PyAny>> {
-        let threads = threads.or(self.threads);
-        let threads = threads.unwrap_or_else(|| Pool::global().threads());
+        let threads = threads.unwrap_or_else(|| self.usual_threads());
         let layout = from_names(&layout);
-        let plane = plane(domain, near);
-        let facts = py.detach(|| self.facts(&layout, (domain, plane), threads));
+        let outline = self.outline(domain, (lie.0.as_deref(), lie.1), threads);
+        let facts = py.detach(|| self.facts(&layout, (domain, outline), threads));
         Ok(facts.into_pyobject(py)?.into_any().unbind())
     }
 }
@@ -114,7 +113,7 @@ impl Stencil {
     fn facts(
         &self,
         layout: &Layout,
-        (domain, plane): (Option<[usize; 3]>, Option<Plane>),
+        (domain, outline): (Option<[usize; 3]>, Option<Outline>),
         threads: usize,
     ) -> Facts {
         let (stencil, analysis) = (&self.program.stencil, &self.program.analysis);
@@ -146,7 +145,7 @@ impl Stencil {
                 .iter()
                 .map(|one| (one.name.clone(), one.dtype.map_or("", |dtype| dtype.name())))
                 .collect(),
-            schedule: self.schedule_facts(layout, (domain, plane), threads),
+            schedule: self.schedule_facts(layout, (domain, outline), threads),
             device: match &self.executor {
                 Executor::Gpu(gpu) => Some(DeviceFacts::new(gpu, layout, domain)),
                 _ => None,
@@ -187,13 +186,13 @@ impl Stencil {
     fn schedule_facts(
         &self,
         layout: &Layout,
-        (domain, plane): (Option<[usize; 3]>, Option<Plane>),
+        (domain, outline): (Option<[usize; 3]>, Option<Outline>),
         threads: usize,
     ) -> Option<ScheduleFacts> {
         let Executor::Native(native) = &self.executor else {
             return None;
         };
-        let plan = native.plan(layout, plane);
+        let plan = native.plan(layout, outline);
         let program = native.program();
         let explained = Explained {
             stencil: &program.stencil,
