@@ -16,7 +16,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-gpu bench bench-gpu bench-gt4py sanitize build clean
+.PHONY: help demo test test-gpu bench bench-twice bench-gpu bench-gt4py sanitize build clean
 .PHONY: builds rust-build python-build lint format clippy types rust-test python-test
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo "make test      format, lint and type checks, then all tests"
 	@echo "make bench     benchmark stencils beside C, Numba, JAX and NumPy, some ten minutes; ARGS=--quick: the most important part;"
 	@echo "               ARGS=calls, functions, memory, compile or storages: what is around them"
+	@echo "make bench-twice  benchmark stencils in two runs, one beside the other, and say what holds in both"
 	@echo "make bench-gt4py  the same beside GT4Py, which it installs apart and which compiles for minutes the first time"
 	@echo "make test-gpu  the tests that need an NVIDIA GPU, with CuPy and compute-sanitizer; make bench-gpu: stencils there beside CUDA C"
 	@echo "make sanitize  the crates with unsafe code under AddressSanitizer, ThreadSanitizer and valgrind"
@@ -50,6 +51,11 @@ python-build: types $(VENV)/gt4py/.installed
 
 bench: $(VENV)/.bench
 	@python -m benches $(ARGS)
+
+bench-twice: $(VENV)/.bench
+	@python -m benches --output benches/results/before.json $(ARGS)
+	@python -m benches --output benches/results/stencils.json $(ARGS)
+	@python -m benches repeated --beside benches/results/before.json --output benches/results/stencils.json
 
 test-gpu: $(VENV)/.test $(VENV)/.gpu
 	@tests/on_gpu.sh $(ARGS)

@@ -20,6 +20,7 @@ from benches import (
     gpu,
     machine,
     memory,
+    repeated,
     selection,
     storages,
     suite,
@@ -42,6 +43,14 @@ def main() -> None:
             parser.error(f"there is no file {str(output)!r} that stencils have written")
         _figures(output)
         return
+    if arguments.what == "repeated":
+        if arguments.beside is None:
+            parser.error("repeated needs the file of a run before: --beside FILE")
+        for path in (arguments.beside, output):
+            if not path.is_file():
+                parser.error(f"there is no file {str(path)!r} that stencils have written")
+        _repeated(arguments.beside, output, markdown=arguments.markdown)
+        return
     if arguments.what == "storages":
         bandwidth.let_threads_rest()
     count = arguments.threads or [threads.available()]
@@ -61,7 +70,7 @@ def main() -> None:
 
 
 def _output(arguments: argparse.Namespace) -> Path:
-    measured = "stencils" if arguments.what == "figures" else arguments.what
+    measured = "stencils" if arguments.what in ("figures", "repeated") else arguments.what
     given = arguments.output or RESULTS
     return given / f"{measured}.json" if given == RESULTS or given.is_dir() else given
 
@@ -71,14 +80,20 @@ def _figures(written: Path) -> None:
         print(f"written to {path}")
 
 
+def _repeated(first: Path, second: Path, *, markdown: bool) -> None:
+    for table in repeated.tables(first, second):
+        print(table.as_markdown() if markdown else table.as_text(), end="\n\n")
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benches", description=__doc__)
     parser.add_argument(
         "what",
         nargs="?",
-        choices=(*MEASURES, "figures"),
+        choices=(*MEASURES, "figures", "repeated"),
         default="stencils",
-        help="what is measured, or figures: draw what stencils have written (default %(default)s)",
+        help="what is measured; or figures: draw what stencils have written, repeated: show it beside that of a run "
+        "before (default %(default)s)",
     )
     parser.add_argument(
         "--rounds",
@@ -107,6 +122,9 @@ def _parser() -> argparse.ArgumentParser:
         "--output",
         type=Path,
         help="file or folder for what was measured, beside which it is drawn (default benches/results/)",
+    )
+    parser.add_argument(
+        "--beside", type=Path, metavar="FILE", help="for repeated: what stencils have written in a run before"
     )
     stencils = parser.add_argument_group(
         "stencils", "lists with commas, such as hdiff,vadv; without any, what says most"
