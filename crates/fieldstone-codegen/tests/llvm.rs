@@ -13,17 +13,22 @@ use fieldstone_stencil::schedule::{self, Neighbours};
 use support::{HORIZONTAL_DIFFUSION, THOMAS, program};
 
 fn module(text: &str, fields: &[&str], layout: Vec<Option<Axis>>, features: &str) -> llvm::Module {
+    let target = target(features, CoreCaches::default());
+    module_for(text, fields, (layout, Supply::default()), &target)
+}
+
+/// The module for a processor, and arrays that are there.
+fn module_for(
+    text: &str,
+    fields: &[&str],
+    (layout, supply): (Vec<Option<Axis>>, Supply),
+    target: &Target,
+) -> llvm::Module {
     let program = program(text, fields).for_schedule().0;
     let layout = Layout(layout);
     let schedule = schedule::build(&program, Neighbours::along(layout.contiguous()));
-    let target = target(features, CoreCaches::default());
-    llvm::emit(
-        &program,
-        &schedule,
-        (&layout, Supply::default()),
-        &target,
-        &Choices::default(),
-    )
+    let arrays = (&layout, supply);
+    llvm::emit(&program, &schedule, arrays, target, &Choices::default())
 }
 
 fn target(features: &str, caches: CoreCaches) -> Target {
@@ -35,31 +40,29 @@ fn target(features: &str, caches: CoreCaches) -> Target {
     }
 }
 
+/// A first-level cache of so many KiB.
+fn first_level(kibibytes: usize) -> CoreCaches {
+    CoreCaches {
+        first: kibibytes << 10,
+        ..CoreCaches::default()
+    }
+}
+
 fn emitted(text: &str, fields: &[&str], layout: Vec<Option<Axis>>, features: &str) -> String {
     module(text, fields, layout, features).text
 }
 
 #[test]
 fn scratch_memory_follows_the_caches_of_a_core() {
-    let program = program(HORIZONTAL_DIFFUSION, &["IJK float64"; 3])
-        .for_schedule()
-        .0;
     for (axis, kibibytes) in [(Axis::I, [16, 64, 1024]), (Axis::K, [64, 256, 1024])] {
-        let layout = Layout(vec![Some(axis); 3]);
-        let schedule = schedule::build(&program, Neighbours::along(layout.contiguous()));
         let bytes = kibibytes.map(|second| {
             let caches = CoreCaches {
                 second: second << 10,
                 ..CoreCaches::default()
             };
+            let arrays = (vec![Some(axis); 3], Supply::default());
             let target = target(AVX512, caches);
-            let module = llvm::emit(
-                &program,
-                &schedule,
-                (&layout, Supply::default()),
-                &target,
-                &Choices::default(),
-            );
+            let module = module_for(HORIZONTAL_DIFFUSION, &["IJK float64"; 3], arrays, &target);
             module.kernels[0].scratch.bytes
         });
         assert!(
@@ -92,17 +95,11 @@ def solve(a, b, x):
         with interval(0, -1):
             x = x[0, 0, 1] * c + d + e * f
 ";
-    let program = program(solve, &["IJK float64"; 3]).for_schedule().0;
-    let layout = Layout(vec![Some(Axis::K); 3]);
-    let schedule = schedule::build(&program, Neighbours::along(layout.contiguous()));
     let vectors = |supply| {
         [16, 32, 48, 64].map(|first| {
-            let caches = CoreCaches {
-                first: first << 10,
-                ..CoreCaches::default()
-            };
-            let (layout, target) = ((&layout, supply), target(AVX512, caches));
-            let module = llvm::emit(&program, &schedule, layout, &target, &Choices::default());
+            let arrays = (vec![Some(Axis::K); 3], supply);
+            let target = target(AVX512, first_level(first));
+            let module = module_for(solve, &["IJK float64"; 3], arrays, &target);
             module.kernels[0].scratch.vector.unwrap_or_default() / 8
         })
     };
@@ -281,22 +278,10 @@ def difference(a, b):
 
 #[test]
 fn sweeps_in_registers_ask_small_first_level_caches_for_nothing() {
-    let program = program(THOMAS, &["IJK float64"; 5]).for_schedule().0;
-    let layout = Layout(vec![Some(Axis::I); 5]);
-    let schedule = schedule::build(&program, Neighbours::along(layout.contiguous()));
     let fetched = [32, 48].map(|first| {
-        let caches = CoreCaches {
-            first: first << 10,
-            ..CoreCaches::default()
-        };
-        let target = target(AVX512, caches);
-        let module = llvm::emit(
-            &program,
-            &schedule,
-            (&layout, Supply::default()),
-            &target,
-            &Choices::default(),
-        );
+        let arrays = (vec![Some(Axis::I); 5], Supply::default());
+        let target = target(AVX512, first_level(first));
+        let module = module_for(THOMAS, &["IJK float64"; 5], arrays, &target);
         let calls = |locality: u32| {
             let arguments = format!("i32 0, i32 {locality}, i32 1)");
             module.text.matches(&arguments).count()
