@@ -3,7 +3,7 @@
 //! Most vectors of a row have no point in any region, so that the loop leaves regions out where it can: what follows is for the
 //! others.
 
-use fieldstone_stencil::grid::Range;
+use fieldstone_stencil::grid::{Bound, Range};
 use fieldstone_stencil::ir::{Stmt, StmtKind, Target};
 use fieldstone_stencil::schedule::Stage;
 use fieldstone_stencil::visit::Accesses;
@@ -14,7 +14,7 @@ use super::builder::Builder;
 use super::entry::Entry;
 use super::fused::BEYOND;
 use super::place::{self, Row};
-use super::range::{bound, clip_area, in_area};
+use super::range::{bound, in_area};
 
 /// Of a stage all of whose points are computed, those regions that are not.
 pub(super) fn regions(stage: &Stage) -> impl Iterator<Item = Area> {
@@ -127,6 +127,42 @@ impl Body<'_, '_> {
         }
     }
 
+    /// Whether any lane is in a range along the row.
+    fn reaches(&mut self, range: Range, axis: Axis) -> String {
+        let (entry, first) = (self.entry, self.first.to_owned());
+        let points = self.row.points(self.lanes) as i64;
+        let b = &mut *self.b;
+        let starts = |b: &mut Builder, start: Bound| {
+            let start = bound(entry, b, axis, start);
+            let behind = b.add(&first, points);
+            b.value(format_args!("icmp sgt i64 {behind}, {start}"))
+        };
+        let ends = |b: &mut Builder, end: Bound| {
+            let end = bound(entry, b, axis, end);
+            b.value(format_args!("icmp slt i64 {first}, {end}"))
+        };
+        match (range.start, range.end) {
+            (None, None) => String::from("true"),
+            (Some(start), None) => starts(b, start),
+            (None, Some(end)) => ends(b, end),
+            // One comparison: such ranges have a fixed number of points.
+            (Some(start), Some(end)) if start.level == end.level && start.offset < end.offset => {
+                let count = i64::from(end.offset - start.offset);
+                let start = bound(entry, b, axis, start);
+                let before = b.add(&first, points - 1);
+                let before = b.sub(&before, &start);
+                b.value(format_args!(
+                    "icmp ult i64 {before}, {}",
+                    points - 1 + count
+                ))
+            }
+            (Some(start), Some(end)) => {
+                let (starts, ends) = (starts(b, start), ends(b, end));
+                b.value(format_args!("and i1 {starts}, {ends}"))
+            }
+        }
+    }
+
     /// Whether any lane is in an area; `None` where all are.
     fn has_lanes(&mut self, area: Area) -> Option<String> {
         let crosses = crosses(self.entry, self.b, area, self.row);
@@ -134,10 +170,7 @@ impl Body<'_, '_> {
         if axis == Axis::K || area.along(axis) == Area::FULL.along(axis) {
             return crosses;
         }
-        let behind = self.b.add(self.first, self.row.points(self.lanes));
-        let lanes = (self.first.to_owned(), behind);
-        let (start, end) = clip_area(self.entry, self.b, area, axis, lanes);
-        let some = self.b.value(format_args!("icmp slt i64 {start}, {end}"));
+        let some = self.reaches(area.along(axis), axis);
         Some(match crosses {
             Some(crosses) => self.b.value(format_args!("and i1 {crosses}, {some}")),
             None => some,
