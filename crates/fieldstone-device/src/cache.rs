@@ -2,6 +2,9 @@
 
 use std::sync::OnceLock;
 
+use crate::core::Cores;
+use crate::threads::available_threads;
+
 /// Bytes of the caches that a core has for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CoreCaches {
@@ -35,49 +38,74 @@ pub fn core_caches() -> CoreCaches {
     })
 }
 
-/// Bytes that the caches of so many threads hold together, those included that cores share, if no neighbours need them.
+/// Bytes that the caches of so many threads of this process hold together, those included that cores share, if no neighbours need them. Of
+/// a cache that cores share which the process may not use, as one of several that a launcher has bound to cores, it has a part.
 pub fn shared_cache(threads: usize) -> usize {
     static SHARED: OnceLock<Option<Shared>> = OnceLock::new();
     let own = core_caches().second.saturating_mul(threads);
     match SHARED.get_or_init(Shared::read) {
-        Some(shared) => own.max(shared.bytes.max(shared.bytes / shared.cores * threads)),
+        Some(shared) => own.max(shared.of_process(threads)),
         None => own,
     }
 }
 
 /// The outermost cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shared {
     bytes: usize,
-    /// How many cores have it in common.
+    /// How many cores have it in common, and how many of these the process may use at a time.
     cores: usize,
+    usable: usize,
 }
 
 impl Shared {
-    /// That of the first core; the C library counts the caches of a whole processor as one, where it has several.
+    /// That of the first core of the process; the C library counts the caches of a whole processor as one, where it has several.
     fn read() -> Option<Self> {
+        let allowed = Cores::allowed();
+        let is_allowed = |core: &usize| allowed.is_none_or(|allowed| allowed.has(*core));
+        let first = (0..MOST_CORES).find(is_allowed)?;
         let read = |name: &str| {
-            let path = format!("/sys/devices/system/cpu/cpu0/cache/index3/{name}");
+            let path = format!("/sys/devices/system/cpu/cpu{first}/cache/index3/{name}");
             std::fs::read_to_string(path).ok()
         };
-        let size = read("size")?;
-        let (number, unit) = match size.trim().strip_suffix('K') {
-            Some(number) => (number, 1 << 10),
-            None => (size.trim().strip_suffix('M')?, 1 << 20),
-        };
-        let bytes = number.parse::<usize>().ok()?.checked_mul(unit)?;
-        let cores = count(read("shared_cpu_list")?.trim())?;
-        (bytes > 0).then_some(Self { bytes, cores })
+        let cores = numbers(read("shared_cpu_list")?.trim())?;
+        let usable = cores.iter().filter(|core| is_allowed(core)).count();
+        Some(Self {
+            bytes: bytes(read("size")?.trim())?,
+            cores: cores.len(),
+            usable: usable.clamp(1, available_threads()),
+        })
+    }
+
+    /// What a process has of it, and of others like it if it has more threads than cores have this one in common.
+    fn of_process(self, threads: usize) -> usize {
+        self.bytes / self.cores * self.usable.max(threads)
     }
 }
 
-/// How many numbers a list such as `0-3,8` has.
-fn count(list: &str) -> Option<usize> {
-    let numbers = list.split(',').map(|range| {
+/// More cores than this are looked for in vain.
+const MOST_CORES: usize = 1024;
+
+/// A size such as `32768K`; `None` of nothing.
+fn bytes(size: &str) -> Option<usize> {
+    let (number, unit) = match size.strip_suffix('K') {
+        Some(number) => (number, 1 << 10),
+        None => (size.strip_suffix('M')?, 1 << 20),
+    };
+    let bytes = number.parse::<usize>().ok()?.checked_mul(unit)?;
+    (bytes > 0).then_some(bytes)
+}
+
+/// The numbers of a list such as `0-3,8`.
+fn numbers(list: &str) -> Option<Vec<usize>> {
+    let mut all = Vec::new();
+    for range in list.split(',') {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
-        Some(last.checked_sub(first)? + 1)
-    });
-    numbers.sum()
+        let few = first <= last && last - first < MOST_CORES;
+        few.then(|| all.extend(first..=last))?;
+    }
+    Some(all)
 }
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -95,18 +123,57 @@ fn ask() -> [Option<usize>; 2] {
 
 #[cfg(test)]
 mod tests {
-    use super::count;
+    use super::{Shared, bytes, numbers};
 
     #[test]
-    fn lists_of_cores_are_counted() {
+    fn a_process_has_the_part_of_its_cores() {
+        for (usable, threads, mebibytes) in
+            [(8, 1, 32), (8, 8, 32), (8, 16, 64), (1, 1, 4), (2, 1, 8)]
+        {
+            let shared = Shared {
+                bytes: 32 << 20,
+                cores: 8,
+                usable,
+            };
+            assert_eq!(
+                shared.of_process(threads),
+                mebibytes << 20,
+                "{usable} {threads}"
+            );
+        }
+    }
+
+    #[test]
+    fn no_more_cores_are_usable_than_there_are() {
+        if let Some(shared) = Shared::read() {
+            assert!((1..=shared.cores).contains(&shared.usable), "{shared:?}");
+        }
+    }
+
+    #[test]
+    fn lists_of_cores_are_read() {
         for (list, cores) in [
-            ("0", Some(1)),
-            ("0-3", Some(4)),
-            ("0-3,8,10-11", Some(7)),
+            ("0", Some(vec![0])),
+            ("0-3", Some(vec![0, 1, 2, 3])),
+            ("0-2,8,10-11", Some(vec![0, 1, 2, 8, 10, 11])),
             ("", None),
             ("3-0", None),
+            ("0-9999999999", None),
         ] {
-            assert_eq!(count(list), cores, "{list}");
+            assert_eq!(numbers(list), cores, "{list}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_read() {
+        for (size, expected) in [
+            ("32768K", Some(32 << 20)),
+            ("32M", Some(32 << 20)),
+            ("0K", None),
+            ("32", None),
+            ("K", None),
+        ] {
+            assert_eq!(bytes(size), expected, "{size}");
         }
     }
 }

@@ -30,6 +30,13 @@ mod linux {
             (result == 0).then_some(Cores(allowed))
         }
 
+        /// Whether one is among them.
+        pub fn has(&self, core: usize) -> bool {
+            let room = 8 * Self::SIZE;
+            // SAFETY: the set is only read, within its size.
+            core < room && unsafe { libc::CPU_ISSET(core, &self.0) }
+        }
+
         /// How many they are.
         pub fn count(&self) -> usize {
             // SAFETY: the set is only read.
@@ -74,6 +81,11 @@ mod other {
         /// Those of the calling thread, where the system tells.
         pub fn allowed() -> Option<Cores> {
             None
+        }
+
+        /// Whether one is among them.
+        pub fn has(&self, _core: usize) -> bool {
+            true
         }
 
         /// How many they are.
