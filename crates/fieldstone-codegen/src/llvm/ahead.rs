@@ -8,7 +8,7 @@ use fieldstone_stencil::schedule::{ColumnNest, Roles, RowNest, Stage};
 use fieldstone_stencil::visit::Accesses;
 
 use super::loops::{Loops, volumes};
-use super::memory::Fetch as Purpose;
+use super::prefetch::Purpose;
 use crate::cost;
 use crate::target::Target;
 use crate::tile::{LINE, Scratch};

@@ -8,6 +8,7 @@ use super::builder::Builder;
 use super::bytes;
 use super::entry::Entry;
 use super::place::RowPointer;
+use super::prefetch::{Purpose, prefetch};
 use super::types::{self, Lanes};
 
 pub(super) fn load_scalar(b: &mut Builder, dtype: DType, pointer: &str) -> String {
@@ -78,32 +79,7 @@ pub(super) fn any_inside(
 pub(super) fn fetch(b: &mut Builder, entry: &Entry, target: Target, address: &str, axis: Axis) {
     let bytes = b.mul(&entry.arrays[&target].strides[axis.index()], &entry.ahead);
     let address = b.offset(address, bytes);
-    prefetch(b, &address, Fetch::Later);
-}
-
-/// What a line is fetched for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fetch {
-    /// To be read soon, from a cache that is not far away.
-    Soon,
-    /// To be read or written later, from memory: into the second-level cache. The first one can wait for a dozen lines or two at a
-    /// time, fewer than memory has to be asked for, and what is in use there would be pushed out.
-    Later,
-}
-
-/// Fetches a line into the caches.
-pub(super) fn prefetch(b: &mut Builder, address: &str, purpose: Fetch) {
-    let locality = match purpose {
-        Fetch::Soon => "3",
-        Fetch::Later => "2",
-    };
-    let arguments = [
-        ("ptr", address),
-        ("i32", "0"),
-        ("i32", locality),
-        ("i32", "1"),
-    ];
-    b.call_void("llvm.prefetch.p0", &arguments);
+    prefetch(b, &address, Purpose::Later);
 }
 
 /// Which lanes from index `first` on are in a range; at most 32 lanes.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`abi`] | the words a kernel is called with |
 //! | `ahead` | what a kernel fetches into the caches before it needs it |
+//! | `prefetch` | lines that are fetched |
 //! | `builder` | blocks, loops and fresh names |
 //! | `bytes` | eight elements of one byte, with a mask |
 //! | `numbering` | what is known already, and not written again |
@@ -54,6 +55,7 @@ mod numbering;
 mod past;
 mod pieces;
 mod place;
+mod prefetch;
 mod preheader;
 mod range;
 mod region;

@@ -9,7 +9,8 @@ use crate::tile::LINE;
 
 use super::builder::Builder;
 use super::bytes;
-use super::memory::{Fetch, prefetch, splat};
+use super::memory::splat;
+use super::prefetch::{Purpose, prefetch};
 use super::types::Lanes;
 use super::value::Value;
 
@@ -194,7 +195,7 @@ impl Squares {
         if rest.is_none() && self.side < MANY && !self.past {
             for column in columns.iter().flatten() {
                 let address = b.offset(column, &square.following);
-                prefetch(b, &address, Fetch::Soon);
+                prefetch(b, &address, Purpose::Soon);
             }
         }
         // Columns and levels that are not there are neither read from the array nor written to it. In scratch there is room for

@@ -10,7 +10,7 @@ use crate::cost::cycles;
 use crate::transposed::Transposed;
 
 use super::super::builder::Builder;
-use super::super::memory::{Fetch, prefetch};
+use super::super::prefetch::{Purpose, prefetch};
 use super::ColumnBlock;
 
 /// The columns of an array that a block transposes.
@@ -69,7 +69,7 @@ impl ColumnBlock<'_> {
                     if number > 0 {
                         address = b.offset(&address, &array.stride);
                     }
-                    prefetch(b, &address, Fetch::Later);
+                    prefetch(b, &address, Purpose::Later);
                 }
             };
             match &array.past {

@@ -9,8 +9,8 @@ use fieldstone_stencil::schedule::Stage;
 use crate::direct::Direct;
 
 use super::super::builder::Builder;
-use super::super::memory::{Fetch, prefetch};
 use super::super::place;
+use super::super::prefetch::{Purpose, prefetch};
 use super::super::transposition::turn;
 use super::super::types::Lanes;
 use super::ColumnBlock;
@@ -160,7 +160,7 @@ impl ColumnBlock<'_> {
 
     fn fetch_following(&self, b: &mut Builder, address: &str, size: usize) {
         let following = b.offset(address, size * self.square_lanes().width);
-        prefetch(b, &following, Fetch::Soon);
+        prefetch(b, &following, Purpose::Soon);
     }
 
     fn square_lanes(&self) -> Lanes {

@@ -10,8 +10,8 @@ use fieldstone_stencil::{Area, Offset};
 use super::super::ahead::TYPICAL_COLUMNS;
 use super::super::builder::Builder;
 use super::super::entry::{Context, Entry};
-use super::super::memory::{Fetch, prefetch};
 use super::super::place::{self, Row, Spacing};
+use super::super::prefetch::{Purpose, prefetch};
 use super::ColumnBlock;
 
 /// The part of a second-level cache that they may fill, for usual domains.
@@ -81,7 +81,7 @@ impl ColumnBlock<'_> {
                 if pointer.spacing == Spacing::Contiguous {
                     let size = place::dtype(context, *target).size();
                     let address = pointer.at(b, size, (first, 0));
-                    prefetch(b, &address, Fetch::Later);
+                    prefetch(b, &address, Purpose::Later);
                 }
             }
         });

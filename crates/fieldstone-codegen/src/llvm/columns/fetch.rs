@@ -6,8 +6,8 @@ use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Axis, Offset};
 
 use super::super::builder::Builder;
-use super::super::memory::{Fetch, prefetch};
 use super::super::place::{self, Row, Spacing};
+use super::super::prefetch::{Purpose, prefetch};
 use super::super::preheader::{Preheader, across};
 use super::super::row::At;
 use super::ColumnBlock;
@@ -101,7 +101,7 @@ impl<'a> Later<'a> {
         b.when(&entry.fetches, |b| {
             for (target, offset) in rows() {
                 let fetch = |b: &mut Builder| {
-                    self.fetch_level(b, preheader, (target, offset), first, Fetch::Later)
+                    self.fetch_level(b, preheader, (target, offset), first, Purpose::Later)
                 };
                 match block.early.contains(target) {
                     // Rows that are not aligned go through the caches where others go past them.
@@ -113,7 +113,7 @@ impl<'a> Later<'a> {
         });
         b.when(&entry.fetches_next, |b| {
             for (target, offset) in rows().filter(|(target, _)| !block.early.contains(*target)) {
-                self.fetch_level(b, preheader, (target, offset), first, Fetch::Soon);
+                self.fetch_level(b, preheader, (target, offset), first, Purpose::Soon);
             }
         });
     }
@@ -126,7 +126,7 @@ impl<'a> Later<'a> {
         preheader: &Preheader,
         (target, offset): (Target, Offset),
         first: &str,
-        purpose: Fetch,
+        purpose: Purpose,
     ) {
         let pointer = preheader.known_pointer(target, offset);
         let block = self.block;
@@ -144,8 +144,8 @@ impl<'a> Later<'a> {
         let address = pointer.at(b, size, (first, 0));
         let level = &array.strides[2];
         let bytes = match purpose {
-            Fetch::Soon => level.clone(),
-            Fetch::Later => b.mul(level, &block.entry.ahead),
+            Purpose::Soon => level.clone(),
+            Purpose::Later => b.mul(level, &block.entry.ahead),
         };
         let bytes = match self.order {
             Order::Backward => b.sub("0", &bytes),

@@ -10,8 +10,8 @@ use fieldstone_stencil::{Axis, Offset};
 use super::super::ahead::purpose_of_held;
 use super::super::builder::Builder;
 use super::super::entry::Entry;
-use super::super::memory::{Fetch, prefetch};
 use super::super::place;
+use super::super::prefetch::{Purpose, prefetch};
 use super::ColumnBlock;
 use crate::tile::LINE;
 
@@ -22,7 +22,7 @@ pub(super) struct Upcoming<'a> {
     rows: Vec<Rows<'a>>,
     /// Results of the sweep behind it, at the level that it is at.
     early: Vec<Rows<'a>>,
-    purpose: Fetch,
+    purpose: Purpose,
 }
 
 /// How far from a column a sweep accesses a row.

@@ -10,7 +10,8 @@ use fieldstone_stencil::{Axis, Interval, Offset};
 use super::{Aligned, Fused, Rounds, Source};
 use crate::llvm::ahead::{SOON_IN_PLANES, order_of_rows};
 use crate::llvm::builder::Builder;
-use crate::llvm::memory::{Fetch, block_address, fetch, prefetch};
+use crate::llvm::memory::{block_address, fetch};
+use crate::llvm::prefetch::{Purpose, prefetch};
 use crate::tile::LINE;
 
 /// Of the rows that loops on some levels read of each target, outside of regions, the one that gets to new memory first: its place
@@ -63,7 +64,7 @@ impl Fused<'_> {
                     fetch(b, self.entry, result.target, &address, next);
                     let strides = &self.entry.arrays[&result.target].strides;
                     let next = b.offset(&address, &strides[next.index()]);
-                    prefetch(b, &next, Fetch::Soon);
+                    prefetch(b, &next, Purpose::Soon);
                 });
             }
         }
@@ -144,7 +145,7 @@ impl Fused<'_> {
             let stride = &self.entry.arrays[target].strides[self.order()[0].index()];
             let bytes = b.mul(stride, SOON_IN_PLANES);
             let address = b.offset(address, &bytes);
-            prefetch(b, &address, Fetch::Soon);
+            prefetch(b, &address, Purpose::Soon);
         }
     }
 
