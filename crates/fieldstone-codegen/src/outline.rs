@@ -2,6 +2,7 @@
 
 use fieldstone_device::shared_cache;
 use fieldstone_stencil::ir::{Field, Order, Stencil};
+use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::Plane;
 use fieldstone_stencil::{Axes, Axis};
 
@@ -79,6 +80,16 @@ impl Supply {
             Supply::Ragged => "ragged",
         }
     }
+}
+
+/// Whether rows of any result begin within cache lines, of a call with these arguments.
+pub fn has_ragged_results(
+    program: &Program,
+    arguments: impl IntoIterator<Item = FieldArgument>,
+) -> bool {
+    let fields = program.stencil.fields.iter().zip(&program.analysis.fields);
+    let mut all = fields.zip(arguments);
+    all.any(|((field, info), argument)| info.access.writes() && is_ragged(field, &argument))
 }
 
 /// Whether rows of an array with all axes begin within cache lines.

@@ -16,7 +16,7 @@ use crate::call::{Call, FieldArgument, ScalarArgument};
 use crate::cost::work_per_thread;
 use crate::error::RunError;
 use crate::llvm::abi::Words;
-use crate::outline::{Outline, Supply, is_ragged};
+use crate::outline::{Outline, Supply, has_ragged_results};
 use crate::template::Template;
 use crate::tile::{LINE, Lines};
 use crate::tuning::size_class;
@@ -132,11 +132,7 @@ impl Native {
             elements, program, ..
         } = &self.compilation;
         let (arguments, _) = elements.arguments(call);
-        let fields = program.stencil.fields.iter().zip(&program.analysis.fields);
-        let mut results = (fields.zip(arguments.iter()))
-            .filter(|((_, info), _)| info.access.writes())
-            .map(|((field, _), argument)| (field, argument));
-        let ragged = results.any(|(field, argument)| is_ragged(field, argument));
+        let ragged = has_ragged_results(program, arguments.iter().copied());
         Outline {
             plane: elements.plane_of(call),
             supply: Supply::of(&program.stencil, call.domain, call.threads, ragged),

@@ -2,7 +2,7 @@
 
 use fieldstone_codegen::layout::Layout;
 use fieldstone_codegen::native::{contiguous_along, near_along};
-use fieldstone_codegen::outline::{Outline, Supply, is_ragged};
+use fieldstone_codegen::outline::{Outline, Supply, has_ragged_results};
 use fieldstone_device::Pool;
 use fieldstone_stencil::schedule::Plane;
 use fieldstone_stencil::suggest::closest;
@@ -92,7 +92,9 @@ impl Stencil {
         let domain = match &keywords.domain {
             _ if is_call => {
                 let (origins, domain) = self.place(py, &mut operands, &keywords)?;
-                ragged = self.is_ragged(&operands, &origins);
+                let arguments = operands.iter().zip(&origins);
+                let arguments = arguments.map(|(operand, origin)| operand.argument(origin));
+                ragged = has_ragged_results(&self.program, arguments);
                 Some(domain)
             }
             Some(domain) => Some(arguments::domain(domain)?),
@@ -129,16 +131,6 @@ impl Stencil {
     /// The threads that a call has.
     pub(super) fn usual_threads(&self) -> usize {
         self.threads.unwrap_or_else(|| Pool::global().threads())
-    }
-
-    /// Whether rows of any result begin within cache lines, of a domain with these origins.
-    fn is_ragged(&self, operands: &[Operand<'_>], origins: &[[isize; 3]]) -> bool {
-        let stencil = &self.program.stencil;
-        let fields = stencil.fields.iter().zip(&self.program.analysis.fields);
-        let mut arguments = fields.zip(operands.iter().zip(origins));
-        arguments.any(|((field, info), (operand, origin))| {
-            info.access.writes() && is_ragged(field, &operand.argument(origin))
-        })
     }
 
     /// The layout that arrays of a preset have.
