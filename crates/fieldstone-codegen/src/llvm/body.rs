@@ -17,6 +17,7 @@ use fieldstone_stencil::{Area, Axis, DType, Offset};
 use super::arithmetic::Arithmetic;
 use super::builder::Builder;
 use super::entry::{Context, Entry};
+use super::fused;
 use super::level;
 use super::memory::{lane_indices, splat};
 use super::past::{Rest, ToLines};
@@ -47,6 +48,8 @@ pub(super) enum Regions {
     Inside,
     /// Only in vectors that have points of theirs.
     Apart,
+    /// Those that the vector whose first lane is there has points of, which is known when this is compiled.
+    At(fused::Place),
     /// There is none in these vectors.
     Absent,
 }
@@ -142,7 +145,7 @@ impl<'a, 'b> Body<'a, 'b> {
                     self.statements(body, None);
                 }
                 StmtKind::Region { .. } if self.regions == Regions::Absent => {}
-                StmtKind::Region { area, body } if self.regions == Regions::Apart => {
+                StmtKind::Region { area, body } if self.regions != Regions::Inside => {
                     self.region(*area, body);
                 }
                 _ => self.statement(statement, None),

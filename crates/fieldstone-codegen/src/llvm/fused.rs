@@ -13,6 +13,7 @@
 //! | `stream` | which rows of values stages read, and how far ahead of the round each is loaded or made |
 //! | `alignment` | where the vectors of a row begin, and which results may go past the caches |
 //! | `room` | whether there is memory around rows |
+//! | `borders` | rounds at the borders of the domain |
 //! | `round` | the rounds of a row, and what each loads, computes and stores |
 //! | `plain` | rows of one stage of few instructions, in the caches |
 //! | `short` | short rows of one stage, along `K` |
@@ -21,6 +22,7 @@
 //! | `panel` | rows whose points are vectors of levels |
 
 mod alignment;
+mod borders;
 mod fetch;
 mod halves;
 mod panel;
@@ -40,6 +42,7 @@ use fieldstone_stencil::{DType, Offset};
 use crate::lanes::widest;
 use crate::tile::MOST_LANES;
 
+pub(super) use self::borders::Place;
 use self::fetch::foremost;
 use self::room::OfTile;
 use super::builder::Builder;

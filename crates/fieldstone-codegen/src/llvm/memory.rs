@@ -112,6 +112,12 @@ pub(super) fn mask_of(b: &mut Builder, lanes: Lanes, bits: &str) -> String {
     b.value(format_args!("bitcast i{width} {bits} to {mask}"))
 }
 
+/// The mask of lanes that are known.
+pub(super) fn mask_of_lanes(b: &mut Builder, lanes: Lanes, of: std::ops::Range<i64>) -> String {
+    let bits = (1i64 << of.end) - (1i64 << of.start);
+    mask_of(b, lanes, &bits.to_string())
+}
+
 /// Address of the point with index `first` of a contiguous row.
 pub(super) fn block_address(b: &mut Builder, row: &str, size: usize, first: &str) -> String {
     let bytes = b.mul(first, size);

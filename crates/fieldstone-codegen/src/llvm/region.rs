@@ -9,10 +9,11 @@ use fieldstone_stencil::schedule::Stage;
 use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Area, Axis, Level, Offset};
 
-use super::body::Body;
+use super::body::{Body, Regions};
 use super::builder::Builder;
 use super::entry::Entry;
 use super::fused::BEYOND;
+use super::memory::mask_of_lanes;
 use super::place::{self, Row};
 use super::range::{bound, in_area};
 
@@ -83,16 +84,27 @@ pub(super) fn vectors_without(
 impl Body<'_, '_> {
     /// The statements of a region, if it has any lane. Nothing else is read there.
     pub(super) fn region(&mut self, area: Area, statements: &[Stmt]) {
+        let lanes = self.known_lanes(area);
+        if lanes.as_ref().is_some_and(|lanes| lanes.is_empty()) {
+            return;
+        }
         let targets = written(statements);
         // What they had before counts at the other lanes.
         let before: Vec<String> = targets
             .iter()
             .map(|target| self.read(*target, Offset::ZERO))
             .collect();
-        let has_lanes = self.has_lanes(area);
+        let has_lanes = match lanes {
+            Some(_) => crosses(self.entry, self.b, area, self.row),
+            None => self.has_lanes(area),
+        };
         let rare = has_lanes.as_ref().map(|some| self.b.begin_rare(some));
         let (known, mask) = (self.values.clone(), self.mask.clone());
-        let inside = self.inside(area);
+        let inside = match lanes {
+            Some(lanes) if lanes == (0..self.row.points(self.lanes) as i64) => None,
+            Some(lanes) => Some(mask_of_lanes(self.b, self.lanes, lanes)),
+            None => self.inside(area),
+        };
         if let Some(inside) = &inside {
             self.mask = Some(match &mask {
                 Some(mask) => self.arithmetic().and(mask, inside),
@@ -125,6 +137,17 @@ impl Body<'_, '_> {
         for (target, value) in targets.into_iter().zip(after) {
             self.values.insert((target, Offset::ZERO), value);
         }
+    }
+
+    /// The lanes along the row that are in an area, if it is known where the vector is.
+    fn known_lanes(&self, area: Area) -> Option<std::ops::Range<i64>> {
+        let Regions::At(place) = self.regions else {
+            return None;
+        };
+        Some(place.lanes(
+            area.along(self.row.vector),
+            self.row.points(self.lanes) as i64,
+        ))
     }
 
     /// Whether any lane is in a range along the row.

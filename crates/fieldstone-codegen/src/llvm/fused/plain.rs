@@ -33,10 +33,15 @@ impl Fused<'_> {
         all <= MOST_CYCLES
     }
 
+    /// Whether this loop has such rows, of several stages.
+    pub(super) fn has_near(&self) -> bool {
+        self.panel.is_none() && !self.is_alone() && self.is_brief()
+    }
+
     /// One past the last whole vector of such rows of several stages, if a row is in the caches and stays there, and else before
     /// the first one. None if there are no such rows; where points are vectors of levels, they gain nothing.
     pub(super) fn near_end(&self, b: &mut Builder, rounds: &Rounds) -> Option<String> {
-        if self.panel.is_some() || self.is_alone() || !self.is_brief() {
+        if !self.has_near() {
             return None;
         }
         let far = match &rounds.streaming {

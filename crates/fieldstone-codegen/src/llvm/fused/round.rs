@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
-use fieldstone_stencil::Offset;
 use fieldstone_stencil::ir::Target;
 use fieldstone_stencil::visit::accesses;
+use fieldstone_stencil::{Level, Offset};
 
+use super::borders::Place;
 use super::{Fused, Rounds, Source, Stream, regions};
 use crate::llvm::body::{Blocks, Body, Regions, Streaming};
 use crate::llvm::builder::Builder;
@@ -29,6 +30,8 @@ pub(super) enum Care<'a> {
     Points,
     /// Stages have their ends in it, outside of which nothing is written, nor anything read where there may be no memory.
     Ends { reads: bool },
+    /// Stages have their ends in it, of which all is known.
+    Border(Place),
 }
 
 /// Which lanes of a vector count.
@@ -37,6 +40,8 @@ pub(super) enum Masks {
     All(String),
     /// All are computed, those of a mask are stored; all where `None`.
     Stored(Option<String>),
+    /// Those of a mask, for loads and for stores, and all where `None`; it is known where the first lane is.
+    At(Place, Option<String>),
 }
 
 impl Fused<'_> {
@@ -59,13 +64,25 @@ impl Fused<'_> {
     /// The rounds of a row, of one kind after the other until there are no more; the first kind is that at the beginning.
     pub(super) fn repeat_with(&self, b: &mut Builder, rounds: &Rounds, all_cares: &[Care<'_>]) {
         let values = self.first_values(b, rounds, all_cares[0]);
-        let kinds: Vec<String> = values.iter().map(|(kind, _)| kind.clone()).collect();
+        let (kinds, names): (Vec<String>, Vec<String>) = values.into_iter().unzip();
         let typed = |names: Vec<String>| kinds.iter().cloned().zip(names).collect::<Vec<_>>();
-        let (all, mut names) = b.begin_repeat(&values);
+        let has_borders = all_cares.len() > 1;
+        let names = match self.border(Level::Start).filter(|_| has_borders) {
+            Some(border) => {
+                let begins = self.begins_with(b, rounds, border);
+                self.border_when(b, (&begins, border), rounds, (&kinds, names))
+            }
+            None => names,
+        };
+        let (all, mut names) = b.begin_repeat(&typed(names));
         let more = b.value(format_args!("icmp slt i64 {}, {}", names[0], rounds.end));
         b.repeat_while(&all, &more);
         for care in all_cares {
             names = self.rounds(b, rounds, &typed(names), *care);
+        }
+        if let Some(border) = self.border(Level::End).filter(|_| has_borders) {
+            let ends = self.ends_with(b, rounds, &names[0], border);
+            names = self.border_when(b, (&ends, border), rounds, (&kinds, names));
         }
         b.end_repeat(&all, &typed(names));
     }
@@ -110,9 +127,12 @@ impl Fused<'_> {
         };
         let whole = b.value(format_args!("icmp slt i64 {at}, {end}"));
         let more = match care {
-            Care::Near(_) | Care::None | Care::NearStores(_) | Care::Stores(_) | Care::Last(_) => {
-                whole
-            }
+            Care::Near(_)
+            | Care::None
+            | Care::NearStores(_)
+            | Care::Stores(_)
+            | Care::Last(_)
+            | Care::Border(_) => whole,
             Care::Points | Care::Ends { .. } => {
                 let more = b.value(format_args!("icmp slt i64 {at}, {}", rounds.end));
                 let begun = b.value(format_args!("icmp sge i64 {at}, {}", rounds.whole_first));
@@ -195,6 +215,10 @@ impl Fused<'_> {
                     let masks = Masks::Stored(self.levels_stored(b, number));
                     self.stage(b, (number, at), masks, None, &vectors, &made)
                 }
+                Care::Border(place) => {
+                    let streaming = rounds.streaming.as_deref();
+                    self.stage_at_border(b, (number, at), (place, streaming), &vectors, &made)
+                }
                 Care::Points | Care::Ends { .. } => {
                     let streaming = match care {
                         Care::Points | Care::Ends { reads: false } if self.has_whole_ends() => {
@@ -217,7 +241,7 @@ impl Fused<'_> {
     }
 
     /// Whether a stage may be computed beside its own points: nothing shows it.
-    fn may_compute_more(&self, number: usize) -> bool {
+    pub(super) fn may_compute_more(&self, number: usize) -> bool {
         !self.is_strict(number) && regions(self.stages[number].stage).next().is_none()
     }
 
@@ -296,9 +320,10 @@ impl Fused<'_> {
         });
         let lead = self.leads[number] * self.width();
         let first = &b.add(at, lead);
-        let (mask, stored) = match masks {
-            Masks::All(mask) => (Some(mask), None),
-            Masks::Stored(stored) => (None, stored),
+        let (mask, stored, regions) = match masks {
+            Masks::All(mask) => (Some(mask), None, Regions::Apart),
+            Masks::Stored(stored) => (None, stored, Regions::Absent),
+            Masks::At(place, mask) => (mask, None, Regions::At(place)),
         };
         let mut body = Body::new(
             (self.context, self.entry, b),
@@ -310,10 +335,7 @@ impl Fused<'_> {
         body.anchor = Some((at, lead));
         body.stored = stored;
         body.streaming = streaming.map_or(Streaming::Never, Streaming::Where);
-        body.regions = match body.mask {
-            Some(_) => Regions::Apart,
-            None => Regions::Absent,
-        };
+        body.regions = regions;
         body.loose = self.loose(number);
         body.blocks = blocks.collect();
         body.stage(computed.stage);
