@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use fieldstone_stencil::Axis;
-use fieldstone_stencil::ir::{Stencil, Target as Written};
+use fieldstone_stencil::ir::{Stencil, Stmt, StmtKind, Target as Written};
 use fieldstone_stencil::schedule::{ColumnNest, Roles, RowNest, Stage};
 use fieldstone_stencil::visit::Accesses;
 
@@ -41,12 +41,15 @@ pub enum Cached {
     Most,
     /// All of it.
     All,
+    /// All of it, and that is so little that a core gets it soon enough.
+    Near,
 }
 
 impl Cached {
     /// What is left in caches of so many bytes when so many were moved since.
     pub fn after(moved: u64, caches: u64) -> Cached {
         match moved {
+            _ if moved <= caches / 8 * NEAR as u64 => Cached::Near,
             _ if moved <= caches / 8 * ALL as u64 => Cached::All,
             _ if moved <= caches / 8 * MOST as u64 => Cached::Most,
             _ if moved <= caches => Cached::Some,
@@ -82,6 +85,9 @@ pub(super) const MOST: usize = 5;
 /// Eighths of the caches in which what was moved a moment ago is still there, for sure.
 const ALL: usize = 3;
 
+/// Eighths of the caches of which a core that waits for few lines at a time gets what it asks for soon enough.
+const NEAR: usize = 2;
+
 /// Eighths of the caches that are more than those of one core. From a cache that cores share it still takes long.
 const MORE_THAN_OWN: usize = 1;
 
@@ -94,6 +100,9 @@ const FORESEEN: usize = 16;
 /// Cycles of a vector whose instructions fill the window in which a processor looks ahead.
 const WINDOW: f64 = 100.0;
 
+/// Cycles of a vector of levels at which to ask for a line of each array adds to what it takes, at most.
+const BRIEF: f64 = 2.0 * WINDOW;
+
 /// Bytes ahead of short rows, and where a sweep visits some points of each level: the processor does not see that these follow each
 /// other either, and forgets what it is asked for while more lines than this are under way.
 const BYTES_AHEAD: usize = 128 * LINE;
@@ -105,7 +114,7 @@ const MOST_LEVELS: usize = 8;
 const FURTHER: usize = 2;
 
 /// Bytes of first-level caches that wait for as many lines at a time as a sweep in registers asks memory for, as those of Zen 5 do. Of
-/// smaller ones, those of Zen 4, most is forgotten.
+/// smaller ones, those of Zen 4, most is forgotten, and a core waits for what the last cache has of lines that are apart.
 const PATIENT: usize = 48 << 10;
 
 /// Columns of a block whose size follows from the domain alone.
@@ -134,7 +143,7 @@ impl Fetch {
         target: &Target,
     ) -> Fetch {
         match loops {
-            Loops::Rows(nest) => of_rows(nest, stencil, scratch),
+            Loops::Rows(nest) => of_rows(nest, stencil, scratch, target),
             Loops::Columns(nest) if scratch.is_held() => of_held(nest, stencil, scratch, target),
             Loops::Columns(nest) => of_columns(nest, stencil, scratch),
         }
@@ -188,11 +197,11 @@ fn of_columns(nest: &ColumnNest, stencil: &Stencil, scratch: &Scratch) -> Fetch 
     }
 }
 
-fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch) -> Fetch {
+fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch, target: &Target) -> Fetch {
     let roles = nest.roles;
     if roles.are_panels() {
         return Fetch {
-            unless: Some(Cached::Most),
+            unless: enough_of_panels(nest, target),
             ..Fetch::always(PANELS_AHEAD)
         };
     }
@@ -247,7 +256,7 @@ fn level(nest: &RowNest, stencil: &Stencil) -> Option<usize> {
     Some(sizes.sum()).filter(|bytes| *bytes > 0)
 }
 
-/// Whether a vector takes so long that the processor asks for a short row only when it gets there, and waits for what lies behind a gap.
+/// Whether a vector takes so long that the processor asks for the next one only when it gets there.
 fn fills_window(nest: &RowNest) -> bool {
     let mut stages = nest.stages.iter();
     stages.any(|stage| cost::cycles(stage).0 > WINDOW)
@@ -277,6 +286,22 @@ fn enough(ahead: usize) -> Cached {
         ..=AHEAD => Cached::Most,
         _ => Cached::All,
     }
+}
+
+/// The same for rows whose points are vectors of levels, each in lines of its own. `None` where they always fetch: to ask for a line takes
+/// no time where a vector takes long.
+fn enough_of_panels(nest: &RowNest, target: &Target) -> Option<Cached> {
+    match target.caches.first {
+        PATIENT.. => Some(Cached::Most),
+        _ => (usual_cycles(nest) <= BRIEF).then_some(Cached::Near),
+    }
+}
+
+/// Cycles of a vector of all stages, away from regions.
+fn usual_cycles(nest: &RowNest) -> f64 {
+    let statements = nest.stages.iter().flat_map(|stage| &stage.statements);
+    let is_usual = |statement: &&Stmt| !matches!(statement.kind, StmtKind::Region { .. });
+    cost::cycles_of(statements.filter(is_usual)).0
 }
 
 /// Levels that a nest of columns fetches ahead: the fewer, the more of its fields a block reads at one; so many times as usual.

@@ -196,7 +196,8 @@ impl Native {
         (run.template).write(&mut words, pointers, starts, scalars);
         words[Words::FAILURE] = failure.as_ptr() as u64;
         let lines = run.lines(&words);
-        let outlook = run.traffic.as_ref().map(|traffic| traffic.note(&words));
+        let noted = run.traffic.as_ref().map(|traffic| traffic.note(&words));
+        let (outlook, running) = noted.unzip();
         let mut outlook = outlook.unwrap_or_default();
         // What one part writes another one may read.
         outlook.unread = outlook.unread.filter(|_| run.parts.len() == 1);
@@ -208,6 +209,7 @@ impl Native {
                 break;
             }
         }
+        drop(running);
         WORDS.set(words);
         self.keep(memory);
         done?;

@@ -6,8 +6,9 @@
 //! became of a result the last time is taken to happen again. Copies and fills between calls count like runs. What is computed does
 //! not depend on it.
 //!
-//! What runs have accessed a moment ago is still in the caches, unless others have moved as much meanwhile, for which the moment
-//! is too short. It needs not be fetched.
+//! What runs have accessed is still in the caches, if neither they have moved as much since then nor anybody else between them, for
+//! whom a moment is too short. It needs not be fetched. How long runs take does not count: what takes longer when it is fetched
+//! would be fetched ever after, once it was.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -29,7 +30,7 @@ const PLACES: u32 = 8;
 /// Runs that move less than one in so many parts of the caches are not counted.
 const SMALL: usize = 64;
 
-/// Nanoseconds in which nobody moves as much as the caches hold.
+/// Nanoseconds between runs in which nobody moves as much as the caches hold.
 const MOMENT: u64 = 1_000_000;
 
 /// What times are counted from.
@@ -50,12 +51,32 @@ pub(super) struct Outlook {
 struct Now {
     /// Bytes that were moved before.
     bytes: u64,
-    nanoseconds: u64,
+    /// Nanoseconds before in which there was no run.
+    idle: u64,
+}
+
+/// A run that goes on until this is dropped.
+pub(super) struct Running {
+    /// Nanoseconds at which it began.
+    begin: u64,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        LEDGER.note_end(self.begin, elapsed());
+    }
+}
+
+/// Nanoseconds since the first run.
+fn elapsed() -> u64 {
+    u64::try_from(BEGIN.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// What was moved so far, but for what is small.
 struct Ledger {
     bytes: AtomicU64,
+    /// Nanoseconds that runs took; of several at a time, each counts.
+    busy: AtomicU64,
     /// Results that are remembered, and fields that are; one takes the place of another.
     results: [Written; 1 << PLACES],
     fields: [Accessed; 1 << PLACES],
@@ -70,6 +91,7 @@ impl Ledger {
     const fn new() -> Ledger {
         Ledger {
             bytes: AtomicU64::new(0),
+            busy: AtomicU64::new(0),
             results: [const { Written::nothing() }; 1 << PLACES],
             fields: [const { Accessed::nothing() }; 1 << PLACES],
         }
@@ -78,7 +100,8 @@ impl Ledger {
     /// Notes a run that begins after so many nanoseconds.
     fn note(&self, run: &Traffic, words: &[u64], nanoseconds: u64) -> Outlook {
         let bytes = self.bytes.fetch_add(run.bytes, Ordering::Relaxed);
-        let now = Now { bytes, nanoseconds };
+        let idle = nanoseconds.saturating_sub(self.busy.load(Ordering::Relaxed));
+        let now = Now { bytes, idle };
         for address in run.reads.iter().map(|word| words[*word]) {
             self.results[place(address)].note_read(address, bytes, run.caches);
         }
@@ -89,13 +112,18 @@ impl Ledger {
             unread = unread.and_then(|most| left.map(|left| most.max(left)));
             written.note_write(address, bytes);
         }
-        let mut cached = Cached::All;
+        let mut cached = Cached::Near;
         for address in (run.reads.iter().chain(&run.writes)).map(|word| words[*word]) {
             let field = &self.fields[place(address)];
             cached = cached.min(field.cached(address, now, run.caches));
             field.note(address, now);
         }
         Outlook { unread, cached }
+    }
+
+    /// Notes that a run has ended.
+    fn note_end(&self, begin: u64, end: u64) {
+        (self.busy).fetch_add(end.saturating_sub(begin), Ordering::Relaxed);
     }
 
     /// Notes a copy or a fill between these addresses.
@@ -173,9 +201,9 @@ impl Written {
 /// A field that a run has accessed. Several threads may mix these up, too.
 struct Accessed {
     address: AtomicU64,
-    /// What was moved before, and when the run began.
+    /// What was moved before, and how long there was no run.
     at: AtomicU64,
-    nanoseconds: AtomicU64,
+    idle: AtomicU64,
 }
 
 impl Accessed {
@@ -183,15 +211,15 @@ impl Accessed {
         Accessed {
             address: AtomicU64::new(0),
             at: AtomicU64::new(0),
-            nanoseconds: AtomicU64::new(0),
+            idle: AtomicU64::new(0),
         }
     }
 
     /// How much of the field at this address is in caches of so many bytes.
     fn cached(&self, address: u64, now: Now, caches: u64) -> Cached {
         let since = |then: &AtomicU64, now: u64| now.saturating_sub(then.load(Ordering::Relaxed));
-        let is_recent = self.address.load(Ordering::Relaxed) == address
-            && since(&self.nanoseconds, now.nanoseconds) < MOMENT;
+        let is_recent =
+            self.address.load(Ordering::Relaxed) == address && since(&self.idle, now.idle) < MOMENT;
         match is_recent {
             true => Cached::after(since(&self.at, now.bytes), caches),
             false => Cached::Little,
@@ -201,7 +229,7 @@ impl Accessed {
     fn note(&self, address: u64, now: Now) {
         self.address.store(address, Ordering::Relaxed);
         self.at.store(now.bytes, Ordering::Relaxed);
-        self.nanoseconds.store(now.nanoseconds, Ordering::Relaxed);
+        self.idle.store(now.idle, Ordering::Relaxed);
     }
 }
 
@@ -240,9 +268,9 @@ impl Traffic {
     }
 
     /// Notes a run with these words that begins now; returns what can be told of its fields.
-    pub fn note(&self, words: &[u64]) -> Outlook {
-        let nanoseconds = u64::try_from(BEGIN.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        LEDGER.note(self, words, nanoseconds)
+    pub fn note(&self, words: &[u64]) -> (Outlook, Running) {
+        let begin = elapsed();
+        (LEDGER.note(self, words, begin), Running { begin })
     }
 }
 
@@ -327,10 +355,24 @@ mod tests {
     }
 
     #[test]
+    fn how_long_runs_take_does_not_count() {
+        let words = [0x9000_0040, 0x9000_0080];
+        let (ledger, run) = (Ledger::new(), traffic(&[0], &[1]));
+        let near = |nanoseconds| ledger.note(&run, &words, nanoseconds).cached == Cached::All;
+        near(0);
+        ledger.note_end(0, 7 * MOMENT);
+        assert!(near(8 * MOMENT - 1));
+        ledger.note_end(8 * MOMENT - 1, 9 * MOMENT - 1);
+        assert!(!near(10 * MOMENT - 1), "nobody ran for a moment");
+    }
+
+    #[test]
     fn what_is_left_in_the_caches_depends_on_what_was_moved() {
         let words = [0x7000_0040, 0x7000_0080];
         let (ledger, mut run) = (Ledger::new(), traffic(&[0], &[1]));
         for (bytes, cached) in [
+            (250, Cached::Near),
+            (251, Cached::All),
             (375, Cached::All),
             (376, Cached::Most),
             (625, Cached::Most),

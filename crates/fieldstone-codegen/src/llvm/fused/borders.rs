@@ -5,7 +5,7 @@ use fieldstone_stencil::grid::Range;
 use fieldstone_stencil::{Axis, Bound, Level};
 
 use super::round::{Care, Masks};
-use super::{BEYOND, Computed, Fused, Rounds};
+use super::{BEYOND, Fused, Rounds};
 use crate::llvm::builder::Builder;
 use crate::llvm::memory::mask_of_lanes;
 use crate::llvm::region::regions;
@@ -50,9 +50,7 @@ impl Fused<'_> {
     /// The first rounds of a row that begins with the domain, until all that are stored are whole vectors without regions, or the
     /// last ones of a row that ends with it. None if there are no such rounds, or they would be much to compile.
     pub(super) fn border(&self, level: Level) -> Option<Border> {
-        let area = |computed: &Computed<'_>| computed.stage.area.along(self.roles.vector);
-        let full = (self.stages.iter()).all(|computed| area(computed) == EVERYWHERE);
-        if self.roles.vector == Axis::K || !self.has_near() || !full {
+        if self.roles.vector == Axis::K || !self.has_near() {
             return None;
         }
         let (width, stages) = (self.width(), 0..self.stages.len());
