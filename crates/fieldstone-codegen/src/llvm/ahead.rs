@@ -85,7 +85,7 @@ pub(super) const MOST: usize = 5;
 /// Eighths of the caches in which what was moved a moment ago is still there, for sure.
 const ALL: usize = 3;
 
-/// Eighths of the caches of which a core that waits for few lines at a time gets what it asks for soon enough.
+/// Eighths of the caches of which even cores with smaller first-level caches than that get lines that are apart soon enough.
 const NEAR: usize = 2;
 
 /// Eighths of the caches that are more than those of one core. From a cache that cores share it still takes long.
@@ -114,7 +114,7 @@ const MOST_LEVELS: usize = 8;
 const FURTHER: usize = 2;
 
 /// Bytes of first-level caches that wait for as many lines at a time as a sweep in registers asks memory for, as those of Zen 5 do. Of
-/// smaller ones, those of Zen 4, most is forgotten, and a core waits for what the last cache has of lines that are apart.
+/// smaller ones, those of Zen 4, most is forgotten, and lines that are apart are worth asking for where the last cache has them, too.
 const PATIENT: usize = 48 << 10;
 
 /// Columns of a block whose size follows from the domain alone.
