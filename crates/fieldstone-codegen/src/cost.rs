@@ -127,6 +127,13 @@ pub(crate) fn cycles(stage: &Stage) -> (f64, bool) {
     cycles_of(&stage.statements)
 }
 
+/// Cycles of stages for one vector of points, away from regions.
+pub(crate) fn usual_cycles<'a>(stages: impl IntoIterator<Item = &'a Stage>) -> f64 {
+    let is_usual = |statement: &&Stmt| !matches!(statement.kind, StmtKind::Region { .. });
+    let statements = stages.into_iter().flat_map(|stage| &stage.statements);
+    cycles_of(statements.filter(is_usual)).0
+}
+
 /// The same of some statements.
 pub(crate) fn cycles_of<'a>(statements: impl IntoIterator<Item = &'a Stmt>) -> (f64, bool) {
     let (mut cycles, mut open) = (0.0, false);

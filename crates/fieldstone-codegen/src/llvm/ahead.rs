@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use fieldstone_stencil::Axis;
-use fieldstone_stencil::ir::{Stencil, Stmt, StmtKind, Target as Written};
+use fieldstone_stencil::ir::{Stencil, Target as Written};
 use fieldstone_stencil::schedule::{ColumnNest, Roles, RowNest, Stage};
 use fieldstone_stencil::visit::Accesses;
 
@@ -293,15 +293,8 @@ fn enough(ahead: usize) -> Cached {
 fn enough_of_panels(nest: &RowNest, target: &Target) -> Option<Cached> {
     match target.caches.first {
         PATIENT.. => Some(Cached::Most),
-        _ => (usual_cycles(nest) <= BRIEF).then_some(Cached::Near),
+        _ => (cost::usual_cycles(&nest.stages) <= BRIEF).then_some(Cached::Near),
     }
-}
-
-/// Cycles of a vector of all stages, away from regions.
-fn usual_cycles(nest: &RowNest) -> f64 {
-    let statements = nest.stages.iter().flat_map(|stage| &stage.statements);
-    let is_usual = |statement: &&Stmt| !matches!(statement.kind, StmtKind::Region { .. });
-    cost::cycles_of(statements.filter(is_usual)).0
 }
 
 /// Levels that a nest of columns fetches ahead: the fewer, the more of its fields a block reads at one; so many times as usual.

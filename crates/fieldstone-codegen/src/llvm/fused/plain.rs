@@ -4,13 +4,12 @@
 use std::collections::HashSet;
 
 use fieldstone_stencil::Offset;
-use fieldstone_stencil::ir::{Stmt, StmtKind};
 use fieldstone_stencil::visit::accesses;
 
 use super::room::OfTile;
 use super::round::Care;
 use super::{BEYOND, Fused, Rounds, Rows};
-use crate::cost::cycles_of;
+use crate::cost::usual_cycles;
 use crate::llvm::builder::Builder;
 use crate::llvm::memory::mask_of;
 use crate::llvm::preheader::across;
@@ -26,11 +25,8 @@ impl Fused<'_> {
 
     /// Whether a vector of all stages takes so little, away from regions.
     fn is_brief(&self) -> bool {
-        let is_everywhere = |statement: &&Stmt| !matches!(statement.kind, StmtKind::Region { .. });
-        let stages = self.stages.iter();
-        let statements = stages.flat_map(|computed| &computed.stage.statements);
-        let (all, _) = cycles_of(statements.filter(is_everywhere));
-        all <= MOST_CYCLES
+        let stages = self.stages.iter().map(|computed| computed.stage);
+        usual_cycles(stages) <= MOST_CYCLES
     }
 
     /// Whether this loop has such rows, of several stages.
