@@ -85,7 +85,7 @@ pub(super) const MOST: usize = 5;
 /// Eighths of the caches in which what was moved a moment ago is still there, for sure.
 const ALL: usize = 3;
 
-/// Eighths of the caches of which even cores with smaller first-level caches than that get lines that are apart soon enough.
+/// Eighths of the caches of which cores whose first-level cache is smaller than [`PATIENT`] get lines that are apart soon enough, too.
 const NEAR: usize = 2;
 
 /// Eighths of the caches that are more than those of one core. From a cache that cores share it still takes long.
@@ -256,7 +256,7 @@ fn level(nest: &RowNest, stencil: &Stencil) -> Option<usize> {
     Some(sizes.sum()).filter(|bytes| *bytes > 0)
 }
 
-/// Whether a vector takes so long that the processor asks for the next one only when it gets there.
+/// Whether a vector takes so long that the processor asks for a short row only when it gets there, and waits for what lies behind a gap.
 fn fills_window(nest: &RowNest) -> bool {
     let mut stages = nest.stages.iter();
     stages.any(|stage| cost::cycles(stage).0 > WINDOW)

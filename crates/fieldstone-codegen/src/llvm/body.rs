@@ -12,12 +12,11 @@ use std::collections::{HashMap, HashSet};
 
 use fieldstone_stencil::ir::{Expr, LevelIndex, Stmt, StmtKind, Target};
 use fieldstone_stencil::schedule::Stage;
-use fieldstone_stencil::{Area, Axis, DType, Offset};
+use fieldstone_stencil::{Area, Axis, Bound, DType, Offset};
 
 use super::arithmetic::Arithmetic;
 use super::builder::Builder;
 use super::entry::{Context, Entry};
-use super::fused;
 use super::level;
 use super::memory::{lane_indices, splat};
 use super::past::{Rest, ToLines};
@@ -48,8 +47,8 @@ pub(super) enum Regions {
     Inside,
     /// Only in vectors that have points of theirs.
     Apart,
-    /// Those that the vector whose first lane is there has points of, which is known when this is compiled.
-    At(fused::Place),
+    /// Only those that the vector has points of, which is known: its first lane is there.
+    At(Bound),
     /// There is none in these vectors.
     Absent,
 }

@@ -42,7 +42,6 @@ use fieldstone_stencil::{DType, Offset};
 use crate::lanes::widest;
 use crate::tile::MOST_LANES;
 
-pub(super) use self::borders::Place;
 use self::fetch::foremost;
 use self::room::OfTile;
 use super::builder::Builder;

@@ -81,6 +81,18 @@ pub(super) fn vectors_without(
     }
 }
 
+/// Which of so many lanes are in a range along the row, where it is known at which point the first one is; bounds that count from the
+/// other end of the domain are far away.
+pub(super) fn lanes_within(range: Range, first: Bound, width: i64) -> std::ops::Range<i64> {
+    let lane = |bound: Bound| match first.level {
+        level if bound.level == level => i64::from(bound.offset) - i64::from(first.offset),
+        Level::Start => BEYOND,
+        Level::End => -BEYOND,
+    };
+    let start = range.start.map_or(0, lane).clamp(0, width);
+    start..range.end.map_or(width, lane).clamp(start, width)
+}
+
 impl Body<'_, '_> {
     /// The statements of a region, if it has any lane. Nothing else is read there.
     pub(super) fn region(&mut self, area: Area, statements: &[Stmt]) {
@@ -141,13 +153,11 @@ impl Body<'_, '_> {
 
     /// The lanes along the row that are in an area, if it is known where the vector is.
     fn known_lanes(&self, area: Area) -> Option<std::ops::Range<i64>> {
-        let Regions::At(place) = self.regions else {
+        let Regions::At(first) = self.regions else {
             return None;
         };
-        Some(place.lanes(
-            area.along(self.row.vector),
-            self.row.points(self.lanes) as i64,
-        ))
+        let points = self.row.points(self.lanes) as i64;
+        Some(lanes_within(area.along(self.row.vector), first, points))
     }
 
     /// Whether any lane is in a range along the row.

@@ -7,8 +7,8 @@
 //! not depend on it.
 //!
 //! What runs have accessed is still in the caches, if neither they have moved as much since then nor anybody else between them, for
-//! whom a moment is too short. It needs not be fetched. How long runs take does not count: what takes longer when it is fetched
-//! would be fetched ever after, once it was.
+//! whom a moment is too short. It needs not be fetched. How long runs take does not count: that differs by whether they fetch, so that
+//! one run would decide for the next.
 
 use std::ops::Range;
 use std::sync::LazyLock;

@@ -5,18 +5,14 @@ use fieldstone_stencil::grid::Range;
 use fieldstone_stencil::{Axis, Bound, Level};
 
 use super::round::{Care, Masks};
-use super::{BEYOND, Fused, Rounds};
+use super::{Fused, Rounds};
 use crate::llvm::builder::Builder;
 use crate::llvm::memory::mask_of_lanes;
-use crate::llvm::region::regions;
+use crate::llvm::range::bound;
+use crate::llvm::region::{lanes_within, regions};
 
 /// There are so many of these rounds at each end, at most.
 const MOST: i64 = 4;
-
-const EVERYWHERE: Range = Range {
-    start: None,
-    end: None,
-};
 
 /// Rounds whose first lanes are these points behind an end of the domain: the first of them, and the one behind the last.
 #[derive(Clone, Copy)]
@@ -24,26 +20,6 @@ pub(super) struct Border {
     level: Level,
     first: i64,
     behind: i64,
-}
-
-/// Points behind an end of the domain.
-#[derive(Clone, Copy, PartialEq)]
-pub(in crate::llvm) struct Place {
-    pub level: Level,
-    pub offset: i64,
-}
-
-impl Place {
-    /// Which of so many lanes from here on are in a range; that of the other end is far away.
-    pub fn lanes(self, range: Range, width: i64) -> std::ops::Range<i64> {
-        let lane = |bound: Bound| match (bound.level == self.level, self.level) {
-            (true, _) => i64::from(bound.offset) - self.offset,
-            (false, Level::Start) => BEYOND,
-            (false, Level::End) => -BEYOND,
-        };
-        let start = range.start.map_or(0, lane).clamp(0, width);
-        start..range.end.map_or(width, lane).clamp(start, width)
-    }
 }
 
 impl Fused<'_> {
@@ -56,14 +32,14 @@ impl Fused<'_> {
         let (width, stages) = (self.width(), 0..self.stages.len());
         let ends = stages
             .clone()
-            .map(|number| self.bound(number, level) - self.leads[number] * width);
+            .map(|number| self.edge(number, level) - self.leads[number] * width);
         let inner: Option<Vec<Vec<i64>>> = stages.map(|number| self.inner(number, level)).collect();
         let inner = inner?.into_iter().flatten();
-        let before = |points: i64| points.div_euclid(width);
-        let behind = |points: i64| before(points + width - 1);
+        let down = |points: i64| points.div_euclid(width);
+        let up = |points: i64| down(points + width - 1);
         let (first, behind) = match level {
-            Level::Start => (before(ends.min()?), behind(inner.max()?)),
-            Level::End => (behind(inner.min()? - width + 1), behind(ends.max()?)),
+            Level::Start => (down(ends.min()?), up(inner.max()?)),
+            Level::End => (up(inner.min()? - width + 1), up(ends.max()?)),
         };
         (1..=MOST).contains(&(behind - first)).then_some(Border {
             level,
@@ -78,13 +54,13 @@ impl Fused<'_> {
         let lead = self.leads[number] * self.width();
         let strict = self.is_strict(number);
         let mut found: Vec<i64> = strict
-            .then(|| self.bound(number, level) - lead)
+            .then(|| self.edge(number, level) - lead)
             .into_iter()
             .collect();
         for area in regions(self.stages[number].stage) {
             let range = area.along(self.roles.vector);
             match (range.start, range.end) {
-                _ if range == EVERYWHERE => {}
+                _ if range == Range::default() => {}
                 (_, Some(end)) if end.level == Level::Start => {
                     found.extend((level == Level::Start).then(|| i64::from(end.offset) - lead));
                 }
@@ -98,7 +74,7 @@ impl Fused<'_> {
     }
 
     /// How far behind an end of the domain the points of a stage begin, or end.
-    fn bound(&self, number: usize, level: Level) -> i64 {
+    fn edge(&self, number: usize, level: Level) -> i64 {
         let stage = self.stages[number].stage;
         let (before, after) = stage.extent.along(self.roles.vector);
         let (lower, upper) = stage.bounds.along(self.roles.vector);
@@ -151,12 +127,12 @@ impl Fused<'_> {
     /// Whether all stages are computed, and at points up to that end of the domain.
     fn all_are_at(&self, b: &mut Builder, level: Level, tests: &mut Vec<String>) {
         for (number, computed) in self.stages.iter().enumerate() {
-            let bound = self.at(b, level, self.bound(number, level));
+            let edge = self.at(b, level, self.edge(number, level));
             let end = match level {
                 Level::Start => &computed.range.0,
                 Level::End => &computed.range.1,
             };
-            tests.push(b.value(format_args!("icmp eq i64 {end}, {bound}")));
+            tests.push(b.value(format_args!("icmp eq i64 {end}, {edge}")));
             tests.extend(computed.active.clone());
         }
     }
@@ -167,12 +143,9 @@ impl Fused<'_> {
         all.unwrap_or_else(|| String::from("true"))
     }
 
-    /// An index so far behind an end of the domain.
+    /// The index so far behind an end of the domain.
     fn at(&self, b: &mut Builder, level: Level, offset: i64) -> String {
-        match level {
-            Level::Start => offset.to_string(),
-            Level::End => b.add(&self.entry.domain[self.roles.vector.index()], offset),
-        }
+        bound(self.entry, b, self.roles.vector, behind(level, offset))
     }
 
     /// These rounds where a condition holds, and the values of the one behind them; elsewhere those that are given.
@@ -199,12 +172,9 @@ impl Fused<'_> {
         border: Border,
     ) -> Vec<String> {
         for offset in (border.first..border.behind).step_by(self.width() as usize) {
-            let place = Place {
-                level: border.level,
-                offset,
-            };
             let at = self.at(b, border.level, offset);
-            let kept = self.round(b, rounds, &at, &values[1..], Care::Border(place));
+            let care = Care::Border(behind(border.level, offset));
+            let kept = self.round(b, rounds, &at, &values[1..], care);
             let next = self.at(b, border.level, offset + self.width());
             values = [next].into_iter().chain(kept).collect();
         }
@@ -216,24 +186,19 @@ impl Fused<'_> {
         &self,
         b: &mut Builder,
         (number, at): (usize, &str),
-        (place, streaming): (Place, Option<&str>),
+        (first, streaming): (Bound, Option<&str>),
         vectors: &[Vec<String>],
         made: &[usize],
     ) -> Vec<String> {
         let width = self.width();
-        let first = Place {
-            offset: place.offset + self.leads[number] * width,
-            ..place
-        };
-        let bound = |level| Bound {
-            level,
-            offset: self.bound(number, level) as i32,
-        };
+        let lead = self.leads[number] * width;
+        let first = behind(first.level, i64::from(first.offset) + lead);
+        let edge = |level| Some(behind(level, self.edge(number, level)));
         let own = Range {
-            start: Some(bound(Level::Start)),
-            end: Some(bound(Level::End)),
+            start: edge(Level::Start),
+            end: edge(Level::End),
         };
-        let lanes = first.lanes(own, width);
+        let lanes = lanes_within(own, first, width);
         if lanes.is_empty() {
             return made
                 .iter()
@@ -248,4 +213,10 @@ impl Fused<'_> {
         let masks = Masks::At(first, mask);
         self.stage(b, (number, at), masks, streaming, vectors, made)
     }
+}
+
+/// So many points behind an end of the domain.
+fn behind(level: Level, offset: i64) -> Bound {
+    let offset = offset as i32;
+    Bound { level, offset }
 }

@@ -4,9 +4,8 @@ use std::collections::HashSet;
 
 use fieldstone_stencil::ir::Target;
 use fieldstone_stencil::visit::accesses;
-use fieldstone_stencil::{Level, Offset};
+use fieldstone_stencil::{Bound, Level, Offset};
 
-use super::borders::Place;
 use super::{Fused, Rounds, Source, Stream, regions};
 use crate::llvm::body::{Blocks, Body, Regions, Streaming};
 use crate::llvm::builder::Builder;
@@ -30,8 +29,8 @@ pub(super) enum Care<'a> {
     Points,
     /// Stages have their ends in it, outside of which nothing is written, nor anything read where there may be no memory.
     Ends { reads: bool },
-    /// Stages have their ends in it, of which all is known.
-    Border(Place),
+    /// Stages have their ends in it, of which all is known: the first lane is there.
+    Border(Bound),
 }
 
 /// Which lanes of a vector count.
@@ -41,7 +40,7 @@ pub(super) enum Masks {
     /// All are computed, those of a mask are stored; all where `None`.
     Stored(Option<String>),
     /// Those of a mask, for loads and for stores, and all where `None`; it is known where the first lane is.
-    At(Place, Option<String>),
+    At(Bound, Option<String>),
 }
 
 impl Fused<'_> {
@@ -66,7 +65,8 @@ impl Fused<'_> {
         let values = self.first_values(b, rounds, all_cares[0]);
         let (kinds, names): (Vec<String>, Vec<String>) = values.into_iter().unzip();
         let typed = |names: Vec<String>| kinds.iter().cloned().zip(names).collect::<Vec<_>>();
-        let has_borders = all_cares.len() > 1;
+        // Whole vectors are read there.
+        let has_borders = all_cares[0] == (Care::Ends { reads: false });
         let names = match self.border(Level::Start).filter(|_| has_borders) {
             Some(border) => {
                 let begins = self.begins_with(b, rounds, border);
@@ -215,9 +215,9 @@ impl Fused<'_> {
                     let masks = Masks::Stored(self.levels_stored(b, number));
                     self.stage(b, (number, at), masks, None, &vectors, &made)
                 }
-                Care::Border(place) => {
+                Care::Border(first) => {
                     let streaming = rounds.streaming.as_deref();
-                    self.stage_at_border(b, (number, at), (place, streaming), &vectors, &made)
+                    self.stage_at_border(b, (number, at), (first, streaming), &vectors, &made)
                 }
                 Care::Points | Care::Ends { .. } => {
                     let streaming = match care {
@@ -323,7 +323,7 @@ impl Fused<'_> {
         let (mask, stored, regions) = match masks {
             Masks::All(mask) => (Some(mask), None, Regions::Apart),
             Masks::Stored(stored) => (None, stored, Regions::Absent),
-            Masks::At(place, mask) => (mask, None, Regions::At(place)),
+            Masks::At(first, mask) => (mask, None, Regions::At(first)),
         };
         let mut body = Body::new(
             (self.context, self.entry, b),
