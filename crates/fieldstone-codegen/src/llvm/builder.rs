@@ -407,6 +407,12 @@ impl Builder {
         ))
     }
 
+    /// Whether all conditions hold; `None` where there is none.
+    pub fn all(&mut self, conditions: impl IntoIterator<Item = String>) -> Option<String> {
+        let conditions = conditions.into_iter();
+        conditions.reduce(|all, test| self.value(format_args!("and i1 {all}, {test}")))
+    }
+
     /// Whether a condition does not hold.
     pub fn not(&mut self, condition: &str) -> String {
         self.value(format_args!("xor i1 {condition}, true"))

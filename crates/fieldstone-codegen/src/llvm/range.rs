@@ -99,8 +99,7 @@ pub(super) fn in_area(
             tests.push(b.value(format_args!("icmp {comparison} i64 {index}, {limit}")));
         }
     }
-    let tests = tests.into_iter();
-    tests.reduce(|all, test| b.value(format_args!("and i1 {all}, {test}")))
+    b.all(tests)
 }
 
 /// The index of a bound.

@@ -133,12 +133,6 @@ fn panel(
     (any, panel)
 }
 
-/// Whether all conditions hold; `None` where there is none.
-fn all(b: &mut Builder, conditions: Vec<String>) -> Option<String> {
-    let conditions = conditions.into_iter();
-    conditions.reduce(|all, test| b.value(format_args!("and i1 {all}, {test}")))
-}
-
 /// Whether a stage computes the row `at` of the sliding axis; `None` where it computes every one.
 fn is_ready(
     entry: &Entry,
@@ -156,7 +150,7 @@ fn is_ready(
         b.value(format_args!("icmp sge i64 {at}, {first}"))
     });
     let tests = begun.into_iter().chain(tests.into_iter().flatten());
-    all(b, tests.collect())
+    b.all(tests)
 }
 
 /// How far a stage is ahead of those that are computed at the step itself.

@@ -5,7 +5,6 @@ use fieldstone_stencil::{Axis, ir::Order};
 
 use super::Block;
 use super::machine::ONE;
-use super::tile::all_of;
 use super::window::{self, Window};
 use crate::llvm::body::{Body, Known};
 use crate::llvm::builder::Builder;
@@ -91,7 +90,7 @@ pub(super) fn columns(
             windows,
             row,
         };
-        let inside = all_of(b, inside).unwrap_or_default();
+        let inside = b.all(inside).unwrap_or_default();
         b.when(&inside, |b| {
             for (number, sweep) in nest.sweeps.iter().enumerate() {
                 for section in 0..sweep.sections.len() {
@@ -179,7 +178,7 @@ impl Column<'_> {
             tests.extend(in_area(self.entry, b, stage.area, axis, index));
         }
         let compute = |b: &mut Builder| self.compute(b, order, (stage, windows), row);
-        match all_of(b, tests) {
+        match b.all(tests) {
             Some(inside) => b.when(&inside, compute),
             None => compute(b),
         }

@@ -104,7 +104,7 @@ fn phase(
                 self::stage(context, entry, b, (stage, shape.climb), &row, tile);
             }
         };
-        match all_of(b, inside) {
+        match b.all(inside) {
             Some(inside) => b.when(&inside, compute),
             None => compute(b),
         }
@@ -142,7 +142,7 @@ fn stage(
         };
         stage.from(b, row.clone(), climb, Known::new());
     };
-    match all_of(b, tests) {
+    match b.all(tests) {
         Some(inside) => b.when(&inside, compute),
         None => compute(b),
     }
@@ -156,12 +156,6 @@ fn common_interval(nest: &RowNest) -> Interval {
         true => first,
         false => Interval::FULL,
     }
-}
-
-/// Whether all conditions hold; `None` where there is none.
-pub(super) fn all_of(b: &mut Builder, conditions: Vec<String>) -> Option<String> {
-    let conditions = conditions.into_iter();
-    conditions.reduce(|all, test| b.value(format_args!("and i1 {all}, {test}")))
 }
 
 impl Tile {

@@ -102,7 +102,7 @@ impl Fused<'_> {
             )),
         ];
         self.all_are_at(b, border.level, &mut tests);
-        self.both(b, tests)
+        b.all(tests).expect("several conditions")
     }
 
     /// Whether what is left of a row from `at` on are these rounds.
@@ -121,7 +121,7 @@ impl Fused<'_> {
             b.value(format_args!("icmp sge i64 {at}, {}", rounds.whole_first)),
         ];
         self.all_are_at(b, border.level, &mut tests);
-        self.both(b, tests)
+        b.all(tests).expect("several conditions")
     }
 
     /// Whether all stages are computed, and at points up to that end of the domain.
@@ -135,12 +135,6 @@ impl Fused<'_> {
             tests.push(b.value(format_args!("icmp eq i64 {end}, {edge}")));
             tests.extend(computed.active.clone());
         }
-    }
-
-    fn both(&self, b: &mut Builder, tests: Vec<String>) -> String {
-        let tests = tests.into_iter();
-        let all = tests.reduce(|all, test| b.value(format_args!("and i1 {all}, {test}")));
-        all.unwrap_or_else(|| String::from("true"))
     }
 
     /// The index so far behind an end of the domain.

@@ -4,7 +4,7 @@ use fieldstone_stencil::Axis;
 use fieldstone_stencil::schedule::{RowNest, Stage};
 
 use super::order::Place;
-use super::{all, bounds, for_blocks, is_ready, together, widen};
+use super::{bounds, for_blocks, is_ready, together, widen};
 use crate::llvm::builder::Builder;
 use crate::llvm::entry::Entry;
 use crate::llvm::fused::{self, Computed, Rows, Way};
@@ -192,7 +192,7 @@ fn computed<'a>(
                 panel: panel.cloned(),
             },
             range: one.ranges[number].clone(),
-            active: all(b, tests.collect()),
+            active: b.all(tests),
         }
     });
     rows.collect()
