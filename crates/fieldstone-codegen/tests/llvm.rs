@@ -243,8 +243,14 @@ def two(a, b):
         let text = emitted(&text, &["IJK float64"; 2], vec![Some(Axis::I); 2], AVX512);
         text.matches("call void @llvm.prefetch").count()
     };
-    assert_eq!(fetched("interval(...)"), 1);
-    assert_eq!(fetched("interval(1, None)"), 2, "loops on other levels");
+    // Of whole vectors, and of what is beside them.
+    let ways = 2;
+    assert_eq!(fetched("interval(...)"), ways);
+    assert_eq!(
+        fetched("interval(1, None)"),
+        2 * ways,
+        "loops on other levels"
+    );
 }
 
 #[test]
@@ -271,9 +277,32 @@ def difference(a, b):
         b = a - a[0, 0, -1]
 ";
     let module = module(text, &["IJK float64"; 2], vec![Some(Axis::I); 2], AVX512);
-    let ahead = |moved| module.kernels[0].fetch.with(60, moved, 32 << 20);
+    let ahead = |moved| {
+        module.kernels[0]
+            .fetch
+            .with([128, 128, 60], moved, 32 << 20)
+    };
     assert_eq!(ahead(16 << 20), 0);
     assert!(ahead(24 << 20) > 0);
+}
+
+#[test]
+fn the_shorter_rows_are_the_more_of_them_are_fetched() {
+    let text = "\
+def smooth(a, b, c):
+    with computation(PARALLEL), interval(...):
+        t = a[0, 1, 0] + a[0, -1, 0]
+        c = t[0, 1, 0] + t[0, -1, 0] + b
+";
+    let rows = |kind: &str, points: usize| {
+        let module = module(text, &[kind; 3], vec![Some(Axis::I); 3], AVX512);
+        let fetch = module.kernels[0].fetch;
+        fetch.with([points, 128, 60], 64 << 20, 32 << 20)
+    };
+    // Two arrays are read: 16 KiB of them.
+    let double = [32, 64, 128, 256, 512, 4096].map(|points| rows("IJK float64", points));
+    assert_eq!(double, [16, 16, 8, 4, 2, 2]);
+    assert_eq!(rows("IJK float32", 256), 8);
 }
 
 #[test]

@@ -25,8 +25,19 @@ pub struct Fetch {
     /// How much of what it needs runs before have to have left in the caches, as far as can be told, for it not to be worth it; `None`
     /// where it always is.
     pub unless: Option<Cached>,
-    /// Bytes that short rows read of each level: of rows with fewer levels, more are fetched. `None` where that does not matter.
-    pub level: Option<usize>,
+    /// What is fetched is so long: the shorter rows are, the more of them. `None` where that does not matter.
+    pub length: Option<Length>,
+}
+
+/// How much is fetched of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Length {
+    /// Bytes in all.
+    bytes: usize,
+    /// Most rows.
+    most: usize,
+    /// The axis along which rows run, and the bytes of all arrays that are read at each of its points.
+    row: (Axis, usize),
 }
 
 /// How much of something is in the caches.
@@ -58,8 +69,9 @@ impl Cached {
     }
 }
 
-/// Rows ahead, where a tile has many of them.
+/// Rows ahead, where a tile has many of them: at least so many, and at most where they are short.
 const AHEAD: usize = 2;
+const MOST_AHEAD: usize = 16;
 
 /// The same where tiles have a few rows of each level.
 const AHEAD_IN_PLANES: usize = 4;
@@ -104,13 +116,13 @@ const WINDOW: f64 = 100.0;
 const BRIEF: f64 = 2.0 * WINDOW;
 
 /// Bytes ahead of short rows, and where a sweep visits some points of each level: the processor does not see that these follow each
-/// other either, and forgets what it is asked for while more lines than this are under way.
+/// other either, and its first-level cache forgets what it is asked for while more lines than this are under way.
 const BYTES_AHEAD: usize = 128 * LINE;
 
 /// Levels ahead that these are at most.
 const MOST_LEVELS: usize = 8;
 
-/// How many times that far ahead is the second-level cache asked, which waits for more lines at a time.
+/// How many times that far ahead is the second-level cache asked, which waits for more lines at a time, for long rows as well.
 const FURTHER: usize = 2;
 
 /// Bytes of first-level caches that wait for as many lines at a time as a sweep in registers asks memory for, as those of Zen 5 do. Of
@@ -131,7 +143,7 @@ impl Fetch {
             eighths: 0,
             in_order: true,
             unless: None,
-            level: None,
+            length: None,
         }
     }
 
@@ -149,22 +161,32 @@ impl Fetch {
         }
     }
 
-    /// How far ahead a kernel fetches on so many levels that moves so many bytes, with caches of so many.
-    pub fn with(self, levels: usize, moved: usize, caches: usize) -> usize {
+    /// How far ahead a kernel fetches in a domain that moves so many bytes, with caches of so many.
+    pub fn with(self, domain: [usize; 3], moved: usize, caches: usize) -> usize {
         match self.eighths == 0 || moved > caches / 8 * self.eighths {
-            true => self.far(levels),
+            true => self.far(domain),
             false => 0,
         }
     }
 
-    /// How far ahead a kernel fetches on so many levels, if it does.
-    pub fn far(self, levels: usize) -> usize {
-        match self.level {
+    /// How far ahead a kernel fetches in a domain, if it does.
+    pub fn far(self, domain: [usize; 3]) -> usize {
+        match self.length {
             None => self.ahead,
-            Some(level) => {
-                (BYTES_AHEAD / (level * levels).max(LINE)).clamp(self.ahead, MOST_SHORT_AHEAD)
-            }
+            Some(length) => length.rows(domain).clamp(self.ahead, length.most),
         }
+    }
+}
+
+impl Length {
+    /// Points of a row in a domain.
+    pub fn of_row(self, domain: [usize; 3]) -> usize {
+        domain[self.row.0.index()]
+    }
+
+    /// As many rows as are so long.
+    fn rows(self, domain: [usize; 3]) -> usize {
+        self.bytes / (self.row.1 * self.of_row(domain)).max(LINE)
     }
 }
 
@@ -193,7 +215,7 @@ fn of_columns(nest: &ColumnNest, stencil: &Stencil, scratch: &Scratch) -> Fetch 
         in_order: true,
         // Lines of transposed arrays are apart: the processor does not see that they follow each other.
         unless: scratch.transposed.is_empty().then_some(enough(ahead)),
-        level: None,
+        length: None,
     }
 }
 
@@ -213,10 +235,17 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch, target: &Target
             eighths: MORE_THAN_OWN,
             in_order: true,
             unless: None,
-            level: None,
+            length: None,
         };
     }
-    let level = is_short.then(|| level(nest, stencil)).flatten();
+    let length = |bytes, most| {
+        bytes_read(nest, stencil).map(|read| Length {
+            bytes,
+            most,
+            row: (roles.vector, read),
+        })
+    };
+    let short = || length(BYTES_AHEAD, MOST_SHORT_AHEAD);
     if reads_own_rows(nest) {
         return Fetch {
             ahead: if is_short { SHORT_AHEAD } else { AHEAD },
@@ -224,27 +253,27 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch, target: &Target
             in_order: Loops::Rows(nest).volumes(stencil).len() > FORESEEN
                 || is_short && fills_window(nest),
             unless: None,
-            level,
+            length: is_short.then(short).flatten(),
         };
     }
-    let (ahead, eighths) = match scratch.plane {
+    let (ahead, eighths, length) = match scratch.plane {
         // What they read again is near, which is most of it.
-        _ if is_short && scratch.near.is_some() => (SHORT_AHEAD, MOST),
-        _ if is_short => (SHORT_AHEAD, MUCH_MORE_THAN_OWN),
-        Some(_) => (AHEAD_IN_PLANES, MOST),
-        None => (AHEAD, MOST),
+        _ if is_short && scratch.near.is_some() => (SHORT_AHEAD, MOST, short()),
+        _ if is_short => (SHORT_AHEAD, MUCH_MORE_THAN_OWN, short()),
+        Some(_) => (AHEAD_IN_PLANES, MOST, None),
+        None => (AHEAD, MOST, length(FURTHER * BYTES_AHEAD, MOST_AHEAD)),
     };
     Fetch {
         ahead,
         eighths,
         in_order: true,
         unless: None,
-        level,
+        length,
     }
 }
 
-/// Bytes of each level that a nest of rows along `K` reads, each array counted once, if it reads any.
-fn level(nest: &RowNest, stencil: &Stencil) -> Option<usize> {
+/// Bytes of each point of a row that a nest reads, each array counted once, if it reads any.
+fn bytes_read(nest: &RowNest, stencil: &Stencil) -> Option<usize> {
     let statements = nest.stages.iter().flat_map(|stage| &stage.statements);
     let reads = statements.flat_map(|statement| Accesses::of(statement).reads);
     let read: HashSet<Written> = reads.map(|(target, _)| target).collect();

@@ -342,6 +342,7 @@ impl Fused<'_> {
             in_lines: false,
         };
         self.fetch_ends(b, &rounds, streamed);
+        self.fetch_for_ends(b, &rounds);
         self.repeat(b, &rounds);
     }
 

@@ -103,14 +103,15 @@ impl Kernel {
         }
     }
 
-    /// Rows, or levels of a sweep, ahead that are fetched into the caches, for so many points of so many levels.
-    pub fn fetched_ahead(&self, points: usize, levels: usize, caches: usize) -> usize {
-        let ahead = (self.fetch).with(levels, points.saturating_mul(self.moved), caches);
+    /// Rows, or levels of a sweep, ahead that are fetched into the caches, for so many points of a domain.
+    pub fn fetched_ahead(&self, points: usize, domain: [usize; 3], caches: usize) -> usize {
+        let ahead = (self.fetch).with(domain, points.saturating_mul(self.moved), caches);
         // What follows the next tile is needed too late.
-        match self.scratch.near_columns(levels) {
-            Some(rows) if self.fetch.level.is_some() => ahead.min(rows),
-            _ => ahead,
-        }
+        let rows = self
+            .fetch
+            .length
+            .and_then(|length| self.scratch.near_columns(length.of_row(domain)));
+        rows.map_or(ahead, |rows| ahead.min(rows))
     }
 }
 

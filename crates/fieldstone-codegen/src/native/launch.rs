@@ -80,8 +80,8 @@ struct Points {
     costly: [usize; 3],
     /// Those at which fields are read and written.
     moved: usize,
-    /// Levels of the domain.
-    levels: usize,
+    /// The domain.
+    domain: [usize; 3],
 }
 
 /// A kernel and what there is to know of it.
@@ -98,7 +98,7 @@ impl Variant {
         let points = |costly: [usize; 3], moved: [usize; 3]| Points {
             costly,
             moved: moved.iter().product(),
-            levels: domain[2],
+            domain,
         };
         let kernels = self.kernels.iter().zip(&self.plan.module.kernels);
         let mut codes = (kernels.zip(&self.plan.costs)).map(|((function, kernel), cost)| Code {
@@ -186,7 +186,7 @@ impl Code<'_> {
         let work = self.cost.nanoseconds(points.costly);
         let threads = worthwhile(work, threads);
         let caches = shared_cache(threads);
-        let ahead = (self.kernel).fetched_ahead(points.moved, points.levels, caches);
+        let ahead = (self.kernel).fetched_ahead(points.moved, points.domain, caches);
         let tiles = tiles(self.kernel, threads);
         Step {
             function: self.function,
@@ -205,10 +205,10 @@ impl Code<'_> {
             panels: false,
             ahead,
             unless: self.kernel.fetch.unless,
-            ahead_for_others: self.kernel.fetch.far(points.levels),
+            ahead_for_others: self.kernel.fetch.far(points.domain),
             next: self.kernel.fetches_next(points.moved, caches),
             bytes: self.kernel.moved.saturating_mul(points.moved),
-            scratch: self.kernel.scratch.total(points.levels),
+            scratch: self.kernel.scratch.total(points.domain[2]),
         }
     }
 }

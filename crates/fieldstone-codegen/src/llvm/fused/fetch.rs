@@ -70,6 +70,32 @@ impl Fused<'_> {
         }
     }
 
+    /// Fetches what rounds at the ends of a later row need, as those in between do for themselves. A line that nobody has asked for holds
+    /// up all that is computed behind it for as long as memory takes.
+    pub(super) fn fetch_for_ends(&self, b: &mut Builder, rounds: &Rounds) {
+        b.when(&rounds.fetches, |b| {
+            let width = self.width();
+            let from_first = |b: &mut Builder, at: &str| {
+                let points = b.sub(at, &rounds.first);
+                let points = b.add(&points, width - 1);
+                b.value(format_args!("and i64 {points}, {}", -width))
+            };
+            let inner = b.min(&rounds.whole_first, &rounds.end);
+            let behind = b.max(&inner, &rounds.whole_end);
+            let [inner, behind] = [inner, behind].map(|at| from_first(b, &at));
+            let between = b.sub(&behind, &inner);
+            let points = b.sub(&rounds.end, &rounds.first);
+            let points = b.sub(&points, &between);
+            b.for_loop("0", &points, &width.to_string(), |b, point| {
+                let before = b.value(format_args!("icmp slt i64 {point}, {inner}"));
+                let skipped = b.select(&before, "0", &between);
+                let point = b.add(point, &skipped);
+                let at = b.add(&rounds.first, &point);
+                self.fetch(b, rounds, &at);
+            });
+        });
+    }
+
     /// Fetches what later rows need that no row needed before, where it is worth it.
     pub(super) fn fetch(&self, b: &mut Builder, rounds: &Rounds, at: &str) {
         if rounds.in_lines {

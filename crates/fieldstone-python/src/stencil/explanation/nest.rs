@@ -153,7 +153,7 @@ impl Explained<'_> {
             }),
             fetched: self.domain.and_then(|domain| {
                 let ahead = |kernel: &Kernel| match kernel.fetch.in_order {
-                    true => kernel.fetched_ahead(points(domain), domain[2], self.caches),
+                    true => kernel.fetched_ahead(points(domain), domain, self.caches),
                     false => 0,
                 };
                 kernels.iter().map(ahead).max()
