@@ -103,7 +103,8 @@ def test_rows_are_fetched_as_chosen(rows: int) -> None:
 
 
 def test_points_that_are_vectors_are_fetched_unless_near() -> None:
-    near = "rows are fetched 1 ahead, unless calls before left them in the caches"
+    # Two arrays, of which a row has a line at each of 50 points: about 16 KiB.
+    near = "rows are fetched 2 ahead, unless calls before left them in the caches"
     for schedule, said in ((None, near), ("fetch=1", "rows are fetched 1 ahead")):
         explanation = gtscript.stencil("cpu_kfirst", diffusion, schedule=schedule).explain(domain=(1000, 100, 80))
         (nest,) = explanation.nests

@@ -38,6 +38,8 @@ pub struct Length {
     most: usize,
     /// The axis along which rows run, and the bytes of all arrays that are read at each of its points.
     row: (Axis, usize),
+    /// Most points of a row.
+    longest: usize,
 }
 
 /// How much of something is in the caches.
@@ -79,8 +81,9 @@ const AHEAD_IN_PLANES: usize = 4;
 /// Rows ahead that are then fetched on into the first-level cache: a core forgets some of what it was asked for.
 pub(super) const SOON_IN_PLANES: usize = 2;
 
-/// Rows ahead where the points of a row are vectors of levels, which take as long as several rows.
+/// Rows ahead where the points of a row are vectors of levels, which take as long as several rows: at least so many, and at most.
 const PANELS_AHEAD: usize = 1;
+const MOST_PANELS_AHEAD: usize = 4;
 
 /// The same where rows run along K, and are so short that the processor does not see that they follow each other: at least so many,
 /// and at most.
@@ -181,7 +184,7 @@ impl Fetch {
 impl Length {
     /// Points of a row in a domain.
     pub fn of_row(self, domain: [usize; 3]) -> usize {
-        domain[self.row.0.index()]
+        domain[self.row.0.index()].min(self.longest)
     }
 
     /// As many rows as are so long.
@@ -221,9 +224,24 @@ fn of_columns(nest: &ColumnNest, stencil: &Stencil, scratch: &Scratch) -> Fetch 
 
 fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch, target: &Target) -> Fetch {
     let roles = nest.roles;
+    let arrays = arrays_read(nest, stencil);
+    let size = |array: &Written| match roles.are_panels() {
+        true => LINE,
+        false => stencil.target_dtype(*array).size(),
+    };
+    let point: usize = arrays.iter().map(size).sum();
+    let length = |bytes, most| {
+        Some(Length {
+            bytes,
+            most,
+            row: (roles.vector, point),
+            longest: scratch.vector.unwrap_or(usize::MAX),
+        })
+    };
     if roles.are_panels() {
         return Fetch {
             unless: enough_of_panels(nest, target),
+            length: length(FURTHER * BYTES_AHEAD, MOST_PANELS_AHEAD),
             ..Fetch::always(PANELS_AHEAD)
         };
     }
@@ -238,13 +256,6 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch, target: &Target
             length: None,
         };
     }
-    let length = |bytes, most| {
-        bytes_read(nest, stencil).map(|read| Length {
-            bytes,
-            most,
-            row: (roles.vector, read),
-        })
-    };
     let short = || length(BYTES_AHEAD, MOST_SHORT_AHEAD);
     if reads_own_rows(nest) {
         return Fetch {
@@ -272,17 +283,14 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch, target: &Target
     }
 }
 
-/// Bytes of each point of a row that a nest reads, each array counted once, if it reads any.
-fn bytes_read(nest: &RowNest, stencil: &Stencil) -> Option<usize> {
+/// The arrays along all axes that a nest reads.
+fn arrays_read(nest: &RowNest, stencil: &Stencil) -> HashSet<Written> {
     let statements = nest.stages.iter().flat_map(|stage| &stage.statements);
     let reads = statements.flat_map(|statement| Accesses::of(statement).reads);
     let read: HashSet<Written> = reads.map(|(target, _)| target).collect();
     let mut volumes = Loops::Rows(nest).volumes(stencil);
     volumes.retain(|target| read.contains(target));
-    let sizes = volumes
-        .into_iter()
-        .map(|target| stencil.target_dtype(target).size());
-    Some(sizes.sum()).filter(|bytes| *bytes > 0)
+    volumes
 }
 
 /// Whether a vector takes so long that the processor asks for a short row only when it gets there, and waits for what lies behind a gap.
