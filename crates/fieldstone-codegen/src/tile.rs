@@ -62,6 +62,8 @@ pub struct Scratch {
     pub short: Option<usize>,
     /// Points of such a row where columns are a multiple of 512 bytes apart and stay in the caches, unless tiles were chosen.
     pub aliased: Option<usize>,
+    /// Points of such a row that comes from memory, where rows of more do not leave each other room in the first-level cache.
+    pub far: Option<usize>,
     /// Bytes of the second-level cache that are left to the fields of such rows.
     pub left: usize,
     /// Points of the rows of a tile, at most, of a nest without scratch that reads other rows along the block axis than the one

@@ -306,6 +306,30 @@ def smooth(a, b, c):
 }
 
 #[test]
+fn rows_of_vectors_of_levels_from_memory_leave_each_other_room_in_the_first_level_cache() {
+    let text = "\
+def corners(a, b):
+    with computation(PARALLEL), interval(...):
+        west = a[-1, 0, 0] + a - (a[-2, 0, 0] + a[1, 0, 0])
+        south = a[0, -1, 0] + a - (a[0, -2, 0] + a[0, 1, 0])
+        along_j = west[0, -1, 0] + west - (west[0, -2, 0] + west[0, 1, 0])
+        along_i = south[-1, 0, 0] + south - (south[-2, 0, 0] + south[1, 0, 0])
+        b = along_i + along_j
+";
+    let points = |text: &str, first| {
+        let arrays = (vec![Some(Axis::K); 2], Supply::default());
+        let target = target(AVX512, first_level(first));
+        module_for(text, &["IJK float64"; 2], arrays, &target).kernels[0]
+            .scratch
+            .far
+    };
+    // Four rows of the temporary and four of the array: 64 lines of each are 32 KiB.
+    assert_eq!([32, 48].map(|first| points(text, first)), [Some(32), None]);
+    let fewer = text.replace(" - (south[-2, 0, 0] + south[1, 0, 0])", "");
+    assert_eq!(points(&fewer, 32), None);
+}
+
+#[test]
 fn sweeps_in_registers_ask_small_first_level_caches_for_nothing() {
     let fetched = [32, 48].map(|first| {
         let arrays = (vec![Some(Axis::I); 5], Supply::default());

@@ -1,8 +1,11 @@
 //! Rings of rows whose points are vectors of levels.
 
+use std::collections::HashMap;
+
 use fieldstone_stencil::Axis;
-use fieldstone_stencil::ir::Stencil;
+use fieldstone_stencil::ir::{Stencil, Target as Written};
 use fieldstone_stencil::schedule::RowNest;
+use fieldstone_stencil::visit::Accesses;
 
 use super::rings::{MOST_RINGS, Ring, rings_of};
 use super::{LINE, Scratch};
@@ -62,9 +65,12 @@ impl Scratch {
         let levels = levels.unwrap_or(line);
         let short = SHORT_PANELS.min(vector);
         let is_chosen = chosen.or(choices.tile(nest.roles.vector)).is_some();
+        let rows = rows_read_again(nest) + rings.iter().map(|(_, _, rows, _)| rows).sum::<usize>();
+        let fill = |points: usize| rows * points * LINE >= target.caches.first;
         Scratch {
             short: (!is_chosen && EDGES * around(nest) <= short).then_some(short),
             aliased: (!is_chosen).then_some(short),
+            far: (!is_chosen && fill(vector) && !fill(short)).then_some(short),
             lanes: Some(lanes),
             line: chosen.is_none().then_some(line),
             left: target.caches.second - budget,
@@ -73,6 +79,25 @@ impl Scratch {
             ..plan(vector, levels)
         }
     }
+}
+
+/// Rows of fields that are needed for one row of results and for others, of those that have several.
+fn rows_read_again(nest: &RowNest) -> usize {
+    let mut spans: HashMap<Written, (i32, i32)> = HashMap::new();
+    for stage in &nest.stages {
+        let ahead = nest.ahead(stage);
+        let reads = stage
+            .statements
+            .iter()
+            .flat_map(|statement| Accesses::of(statement).reads);
+        for (target, offset) in reads.filter(|(target, _)| matches!(target, Written::Field(_))) {
+            let row = (offset + ahead).along(nest.roles.slide);
+            let (first, last) = spans.entry(target).or_insert((row, row));
+            (*first, *last) = ((*first).min(row), (*last).max(row));
+        }
+    }
+    let rows = spans.values().map(|(first, last)| (last - first) as usize);
+    rows.filter(|more| *more > 0).map(|more| more + 1).sum()
 }
 
 /// Points around a tile of rows that its stages compute, along the row.

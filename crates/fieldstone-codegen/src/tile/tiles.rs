@@ -93,7 +93,8 @@ impl Tiles {
         let short = match lines {
             // Rows of fewer points leave room for more lines of each.
             Lines::Shared => scratch.short,
-            _ => (scratch.aliased).filter(|_| near && scratch.is_aliased(points)),
+            _ if near => (scratch.aliased).filter(|_| scratch.is_aliased(points)),
+            _ => scratch.far,
         };
         if let Some(cap) = short.or(scratch.vector) {
             let points = points[roles.vector.index()];
@@ -276,14 +277,20 @@ mod tests {
             aliased: Some(32),
             ..Scratch::default()
         };
-        let points = |levels: usize, near: bool| {
+        let points = |scratch: &Scratch, levels: usize, near: bool| {
             let domain = [128, 128, levels];
-            Tiles::of_rows(&nest, &scratch, domain, 2, Lines::Apart, near).size[1]
+            Tiles::of_rows(&nest, scratch, domain, 2, Lines::Apart, near).size[1]
         };
         assert_eq!(
-            [52, 60, 64, 72, 124].map(|levels| points(levels, true)),
+            [52, 60, 64, 72, 124].map(|levels| points(&scratch, levels, true)),
             [64, 32, 32, 64, 32]
         );
-        assert_eq!(points(64, false), 64, "rows from memory");
+        assert_eq!(points(&scratch, 64, false), 64, "rows from memory");
+        let full = Scratch {
+            far: Some(32),
+            ..scratch
+        };
+        assert_eq!(points(&full, 72, true), 64);
+        assert_eq!(points(&full, 72, false), 32, "rows from memory");
     }
 }
