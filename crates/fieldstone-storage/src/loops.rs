@@ -1,9 +1,10 @@
 //! The loop nest that visits the elements of a target, and of a source beside it, in the best order.
 
 use crate::PerAxis;
+use crate::simd::LINE;
 use std::cmp::Reverse;
 
-/// Runs of so many bytes are copied as fast one by one.
+/// Runs of so many bytes are copied as fast one by one, as are those of several whole lines.
 const LONG_RUN: usize = 256;
 
 /// One loop: how often, and how far each turn goes.
@@ -100,7 +101,9 @@ impl Nest {
         {
             let bytes = inner.size * self.itemsize;
             let ordered = outer.is_sorted_by_key(|axis| Reverse(axis.source.unsigned_abs()));
-            if matches!(bytes, 2 | 4 | 8 | 16) || bytes < LONG_RUN && !ordered {
+            let are_lines = bytes > LINE && bytes.is_multiple_of(LINE);
+            let is_short = bytes < LONG_RUN && !are_lines;
+            if matches!(bytes, 2 | 4 | 8 | 16) || is_short && !ordered {
                 self.itemsize = bytes;
                 self.loops.pop();
             }
@@ -190,6 +193,17 @@ mod tests {
             (axes(&nest), nest.itemsize),
             (vec![(5, 16, 64), (4, 80, 16)], 16)
         );
+    }
+
+    #[test]
+    fn several_lines_are_a_row_in_any_order() {
+        for (run, itemsize) in [(8, 64), (16, 8), (24, 8), (20, 160)] {
+            let row = 8 * run as isize;
+            let source = [row, 4 * row, 8];
+            let target = [5 * row, row, 8];
+            let nest = Nest::new(&[4, 5, run], &source, &target, 8);
+            assert_eq!(nest.itemsize, itemsize, "{run} elements");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::gather;
 use crate::loops::{Loop, Nest, runs, turns};
 use crate::share::{Source, Target, share};
 use crate::simd::{self, LINE, Pattern, Rows};
+use std::cmp::Reverse;
 
 /// A long row is shared between threads in pieces of about this many bytes.
 const PIECE: usize = 64 << 10;
@@ -31,10 +32,27 @@ pub(crate) unsafe fn copy(
     threads: usize,
     past_caches: bool,
 ) {
-    each(nest, threads, &|from, to, rows| {
+    let mut nest = nest.clone();
+    if past_caches && are_lines(&nest, target) {
+        // Whole lines are written past the caches as fast in any order, but lines are read faster one after the other.
+        let rows = nest.loops.len() - 1;
+        nest.loops[..rows].sort_by_key(|axis| Reverse(axis.source.unsigned_abs()));
+    }
+    each(&nest, threads, &|from, to, rows| {
         // SAFETY: `each` stays within the nest's elements.
         unsafe { move_rows(source.at(from), target.at(to), rows, past_caches) };
     });
+}
+
+/// Whether rows are whole lines of the target.
+fn are_lines(nest: &Nest, target: Target) -> bool {
+    let Some((row, outer)) = nest.loops.split_last() else {
+        return false;
+    };
+    let is_whole = |bytes: usize| bytes.is_multiple_of(LINE);
+    is_whole(target.0.addr())
+        && is_whole(row.size * nest.itemsize)
+        && outer.iter().all(|axis| is_whole(axis.target as usize))
 }
 
 /// Sets the nest's elements; its innermost loop, if any, has the stride of one element in the target, and none in the source.
