@@ -232,6 +232,24 @@ mod tests {
     }
 
     #[test]
+    fn rows_of_whole_lines_are_written_in_any_order() {
+        for (from, to) in [([1, 0, 2], [0, 1, 2]), ([0, 1, 2], [1, 0, 2])] {
+            for (size, threads) in [(16, 1), (16, 3), (24, 3)] {
+                let source = part(&[90, 70, size], 8, &(from.to_vec(), 64), 0);
+                let target = part(&[90, 70, size], 8, &(to.to_vec(), 64), 0);
+                check_copy(&source, &target, threads, true);
+                let repeated = part(&[1, 70, size], 8, &(from.to_vec(), 64), 0);
+                check_copy(
+                    &repeated.broadcast(&[90, 70, size]).unwrap(),
+                    &target,
+                    threads,
+                    true,
+                );
+            }
+        }
+    }
+
+    #[test]
     fn lines_that_rows_share_are_written_once_and_completely() {
         for (shape, from, to, itemsize) in [
             // Elements longer than a line: the next row of a part of the first axis begins within one.

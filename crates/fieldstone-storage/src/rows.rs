@@ -32,16 +32,24 @@ pub(crate) unsafe fn copy(
     threads: usize,
     past_caches: bool,
 ) {
-    let mut nest = nest.clone();
-    if past_caches && are_lines(&nest, target) {
-        // Whole lines are written past the caches as fast in any order, but lines are read faster one after the other.
-        let rows = nest.loops.len() - 1;
-        nest.loops[..rows].sort_by_key(|axis| Reverse(axis.source.unsigned_abs()));
-    }
-    each(&nest, threads, &|from, to, rows| {
+    let body = |from, to, rows| {
         // SAFETY: `each` stays within the nest's elements.
         unsafe { move_rows(source.at(from), target.at(to), rows, past_caches) };
-    });
+    };
+    match past_caches && are_lines(nest, target) {
+        true => each(&as_in_source(nest), threads, &body),
+        false => each(nest, threads, &body),
+    }
+}
+
+/// The nest with rows in the order of the source: whole lines are written past the caches as fast in any order, but read faster one
+/// after the other.
+fn as_in_source(nest: &Nest) -> Nest {
+    let mut nest = nest.clone();
+    if let Some((_, outer)) = nest.loops.split_last_mut() {
+        outer.sort_by_key(|axis| Reverse(axis.source.unsigned_abs()));
+    }
+    nest
 }
 
 /// Whether rows are whole lines of the target.
