@@ -125,7 +125,8 @@ const BYTES_AHEAD: usize = 128 * LINE;
 /// Levels ahead that these are at most.
 const MOST_LEVELS: usize = 8;
 
-/// How many times that far ahead is the second-level cache asked, which waits for more lines at a time, for long rows as well.
+/// How many times that far ahead is the second-level cache asked, which waits for more lines at a time: for rows that are not short, and by
+/// sweeps in registers where the first one forgets.
 const FURTHER: usize = 2;
 
 /// Bytes of first-level caches that wait for as many lines at a time as a sweep in registers asks memory for, as those of Zen 5 do. Of
@@ -230,18 +231,18 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch, target: &Target
         false => stencil.target_dtype(*array).size(),
     };
     let point: usize = arrays.iter().map(size).sum();
-    let length = |bytes, most| {
-        Some(Length {
-            bytes,
-            most,
-            row: (roles.vector, point),
-            longest: scratch.vector.unwrap_or(usize::MAX),
-        })
+    let length = |bytes, most| Length {
+        bytes,
+        most,
+        row: (roles.vector, point),
+        longest: scratch.vector.unwrap_or(usize::MAX),
     };
+    let long = |most| length(FURTHER * BYTES_AHEAD, most);
+    let short = || length(BYTES_AHEAD, MOST_SHORT_AHEAD);
     if roles.are_panels() {
         return Fetch {
             unless: enough_of_panels(nest, target),
-            length: length(FURTHER * BYTES_AHEAD, MOST_PANELS_AHEAD),
+            length: Some(long(MOST_PANELS_AHEAD)),
             ..Fetch::always(PANELS_AHEAD)
         };
     }
@@ -256,7 +257,6 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch, target: &Target
             length: None,
         };
     }
-    let short = || length(BYTES_AHEAD, MOST_SHORT_AHEAD);
     if reads_own_rows(nest) {
         return Fetch {
             ahead: if is_short { SHORT_AHEAD } else { AHEAD },
@@ -264,15 +264,15 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch, target: &Target
             in_order: Loops::Rows(nest).volumes(stencil).len() > FORESEEN
                 || is_short && fills_window(nest),
             unless: None,
-            length: is_short.then(short).flatten(),
+            length: is_short.then(short),
         };
     }
     let (ahead, eighths, length) = match scratch.plane {
         // What they read again is near, which is most of it.
-        _ if is_short && scratch.near.is_some() => (SHORT_AHEAD, MOST, short()),
-        _ if is_short => (SHORT_AHEAD, MUCH_MORE_THAN_OWN, short()),
+        _ if is_short && scratch.near.is_some() => (SHORT_AHEAD, MOST, Some(short())),
+        _ if is_short => (SHORT_AHEAD, MUCH_MORE_THAN_OWN, Some(short())),
         Some(_) => (AHEAD_IN_PLANES, MOST, None),
-        None => (AHEAD, MOST, length(FURTHER * BYTES_AHEAD, MOST_AHEAD)),
+        None => (AHEAD, MOST, Some(long(MOST_AHEAD))),
     };
     Fetch {
         ahead,

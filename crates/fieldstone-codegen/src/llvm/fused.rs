@@ -341,8 +341,8 @@ impl Fused<'_> {
             fetches: self.entry.fetches_rows.clone(),
             in_lines: false,
         };
-        self.fetch_ends(b, &rounds, streamed);
-        self.fetch_for_ends(b, &rounds);
+        self.fetch_stored_ends(b, &rounds, streamed);
+        self.fetch_read_ends(b, &rounds);
         self.repeat(b, &rounds);
     }
 

@@ -37,7 +37,7 @@ pub(super) fn foremost(nest: &RowNest, levels: Interval) -> HashMap<Target, [i32
 impl Fused<'_> {
     /// Fetches those ends of a later row that are not stored as whole vectors: stores past the caches cannot wait for memory, but
     /// they wait for such a store. Those of the next row are fetched on from the second-level cache.
-    pub(super) fn fetch_ends(&self, b: &mut Builder, rounds: &Rounds, streamed: &[Aligned]) {
+    pub(super) fn fetch_stored_ends(&self, b: &mut Builder, rounds: &Rounds, streamed: &[Aligned]) {
         let Some(streaming) = &rounds.streaming else {
             return;
         };
@@ -72,7 +72,7 @@ impl Fused<'_> {
 
     /// Fetches what rounds at the ends of a later row need, as those in between do for themselves. A line that nobody has asked for holds
     /// up all that is computed behind it for as long as memory takes.
-    pub(super) fn fetch_for_ends(&self, b: &mut Builder, rounds: &Rounds) {
+    pub(super) fn fetch_read_ends(&self, b: &mut Builder, rounds: &Rounds) {
         b.when(&rounds.fetches, |b| {
             let width = self.width();
             let from_first = |b: &mut Builder, at: &str| {

@@ -88,7 +88,7 @@ impl Fused<'_> {
         let (first, end) = (&rounds.first, &rounds.end);
         let any = b.value(format_args!("icmp slt i64 {first}, {end}"));
         rounds.roomy = b.value(format_args!("and i1 {}, {any}", inside[0]));
-        self.fetch_ends(b, &rounds, &streamed);
+        self.fetch_stored_ends(b, &rounds, &streamed);
         let name = b.begin_when(&rounds.roomy);
         self.repeat_short(b, &rounds, shared.as_ref());
         b.otherwise(&name);
@@ -170,7 +170,7 @@ impl Fused<'_> {
 
     /// A row of which all is known.
     pub(super) fn emit_known(&self, b: &mut Builder, rounds: &Rounds) {
-        self.fetch_ends(b, rounds, &self.streamed());
+        self.fetch_stored_ends(b, rounds, &self.streamed());
         self.repeat_short(b, rounds, None);
     }
 
