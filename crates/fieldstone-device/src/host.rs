@@ -1,18 +1,15 @@
 //! The host: memory of this process.
 
+use crate::colour::{self, Apart};
 use crate::mapping::{HUGE_PAGE, Mapping};
 use crate::{Contents, Device, DeviceError, DeviceId, Memory, Pool};
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Blocks from this size on are mapped by themselves, with advice to use huge pages; NumPy draws the line here too.
 const LARGE: usize = 4 << 20;
 
 /// Zeros from this size on are left to `calloc`, which knows which memory is zero already, but takes its time to find out.
 const LAZY: usize = 64 << 10;
-
-/// Addresses that differ by a multiple of this compete for the same places in a first-level cache.
-const ALIAS: usize = 4096;
 
 /// `malloc` aligns to this.
 const HEAP_ALIGNMENT: usize = 16;
@@ -48,7 +45,7 @@ impl Device for Host {
 /// Large blocks come straight from the system, or from what earlier ones have left: zeros cost nothing until they are touched,
 /// or are written by all cores to pages that exist already, and huge pages are asked for.
 /// Such blocks do not all begin at the same place within a page, since equal indices of several fields would then compete
-/// for the same cache sets.
+/// for the same cache sets, and loads wait for stores to another field.
 #[derive(Debug)]
 pub struct HostMemory {
     pointer: NonNull<u8>,
@@ -78,13 +75,26 @@ impl HostMemory {
     /// # Errors
     /// If `alignment` is no power of two, or the system has not that much memory.
     pub fn new(bytes: usize, alignment: usize, contents: Contents) -> Result<Self, DeviceError> {
+        Self::of_rows(bytes, alignment, contents, Apart::default())
+    }
+
+    /// The same for a field whose rows and planes are so far apart, so that a stencil's loads need not wait for its stores.
+    ///
+    /// # Errors
+    /// As of [`Self::new`].
+    pub fn of_rows(
+        bytes: usize,
+        alignment: usize,
+        contents: Contents,
+        apart: Apart,
+    ) -> Result<Self, DeviceError> {
         if !alignment.is_power_of_two() {
             return Err(DeviceError::Alignment { alignment });
         }
         let memory = if bytes == 0 {
             Some(Self::nothing(alignment))
         } else if bytes >= LARGE {
-            Self::map(bytes, alignment, contents)
+            Self::map(bytes, alignment, contents, apart)
         } else {
             Self::from_heap(bytes, alignment, contents)
         };
@@ -143,8 +153,8 @@ impl HostMemory {
         })
     }
 
-    fn map(bytes: usize, alignment: usize, contents: Contents) -> Option<Self> {
-        let colour = next_colour(alignment);
+    fn map(bytes: usize, alignment: usize, contents: Contents, apart: Apart) -> Option<Self> {
+        let colour = colour::next(alignment, apart);
         let border = alignment.max(HUGE_PAGE);
         let length = bytes.checked_add(colour)?.checked_add(border)?;
         let kept = Mapping::kept(length);
@@ -217,20 +227,6 @@ fn clear(pointer: NonNull<u8>, bytes: usize) {
             ptr::with_exposed_provenance_mut::<u8>(start + begin).write_bytes(0, end - begin);
         }
     });
-}
-
-/// Where within a page the next large block begins.
-fn next_colour(alignment: usize) -> usize {
-    // An odd number of cache lines: equal indices of three arrays and of their neighbouring planes are then at lines that are
-    // different modulo eight, as far as columns of eight lines may be from each other.
-    const STEP: usize = 19 * 64;
-    static COUNT: AtomicUsize = AtomicUsize::new(0);
-    let colour = COUNT.fetch_add(1, Ordering::Relaxed).wrapping_mul(STEP) % ALIAS;
-    if alignment > ALIAS {
-        0
-    } else {
-        colour & !(alignment - 1)
-    }
 }
 
 impl Memory for HostMemory {

@@ -24,6 +24,7 @@
 mod accelerator;
 mod accelerators;
 mod cache;
+mod colour;
 mod copies;
 mod core;
 mod cuda;
@@ -42,6 +43,7 @@ pub use accelerator::{
 };
 pub use accelerators::{Simulation, accelerator, accelerators, owner};
 pub use cache::{CoreCaches, core_caches, shared_cache};
+pub use colour::Apart;
 pub use copies::{Copies, Fence};
 pub use device::{Contents, Device, DeviceId, Kind, Memory};
 pub use error::DeviceError;

@@ -1,7 +1,7 @@
 //! From a description to memory.
 
 use crate::{Dim, Layout, PerAxis, Preset, StorageError, View};
-use fieldstone_device::{Contents, Device, DeviceError, DeviceId, HostMemory, Memory};
+use fieldstone_device::{Apart, Contents, Device, DeviceError, DeviceId, HostMemory, Memory};
 use std::sync::Arc;
 
 /// What to allocate.
@@ -175,6 +175,20 @@ struct Plan {
     alignment: usize,
 }
 
+impl Plan {
+    fn apart(&self, layout: &Layout) -> Apart {
+        let order = layout.order();
+        let stride = |from_smallest: usize| {
+            let axis = order.iter().rev().nth(from_smallest);
+            axis.map_or(0, |&axis| self.strides[axis].unsigned_abs())
+        };
+        Apart {
+            rows: stride(1),
+            planes: stride(2),
+        }
+    }
+}
+
 fn least_common_multiple(a: usize, b: usize) -> Option<usize> {
     let (mut x, mut y) = (a, b);
     while y != 0 {
@@ -255,8 +269,9 @@ impl Allocation {
     }
 
     fn on_host(spec: &Spec, contents: Contents) -> Result<(Arc<Buffer>, View), StorageError> {
-        Self::within(spec, |bytes, alignment| {
-            HostMemory::new(bytes, alignment, contents).map(Block::Host)
+        Self::within(spec, |plan, bytes, alignment| {
+            HostMemory::of_rows(bytes, alignment, contents, plan.apart(&spec.layout))
+                .map(Block::Host)
         })
     }
 
@@ -282,14 +297,14 @@ impl Allocation {
         spec: &Spec,
         allocate: impl FnOnce(usize, usize) -> Result<Box<dyn Memory>, DeviceError>,
     ) -> Result<(Arc<Buffer>, View), StorageError> {
-        Self::within(spec, |bytes, alignment| {
+        Self::within(spec, |_, bytes, alignment| {
             allocate(bytes, alignment).map(Block::Other)
         })
     }
 
     fn within(
         spec: &Spec,
-        allocate: impl FnOnce(usize, usize) -> Result<Block, DeviceError>,
+        allocate: impl FnOnce(&Plan, usize, usize) -> Result<Block, DeviceError>,
     ) -> Result<(Arc<Buffer>, View), StorageError> {
         let plan = spec.plan()?;
         // The block begins at a power of two; what the alignment has beyond that is made up by starting later in it.
@@ -304,7 +319,7 @@ impl Allocation {
             plan.alignment - 1
         };
         let bytes = plan.bytes.checked_add(room).ok_or_else(too_large)?;
-        let block = allocate(bytes, block_alignment)?;
+        let block = allocate(&plan, bytes, block_alignment)?;
         let start = if plan.bytes == 0 {
             0
         } else {
