@@ -17,10 +17,11 @@ pub(super) fn function(
     let mut builder = Builder::new();
     let b = &mut builder;
     let streams = !loops.streamed().is_empty() && context.target.has_fence();
-    match loops {
+    let entry = match loops {
         Loops::Rows(nest) => {
             let entry = entry(context, b, Loops::Rows(&rows::own_words(nest)));
             rows::rows(name, context, &entry, b, nest);
+            entry
         }
         Loops::Columns(nest) => {
             let entry = entry(context, b, loops);
@@ -35,11 +36,12 @@ pub(super) fn function(
                     columns::columns(name, &context, &entry, b, &composed.nest);
                 }
             }
+            entry
         }
-    }
+    };
     if streams {
-        // Other threads see what was stored past the caches only behind a fence.
-        builder.call_void("llvm.x86.sse.sfence", &[]);
+        // Other threads see what was stored past the caches only behind a fence, which waits for all stores.
+        b.when(&entry.stream, |b| b.call_void("llvm.x86.sse.sfence", &[]));
     }
     builder.effect("ret void");
     let parts = std::mem::take(&mut builder.functions);

@@ -66,17 +66,16 @@ impl Fused<'_> {
     /// A vector that is not whole, those that are, and another one that is not.
     fn emit_near(&self, b: &mut Builder, tile: &OfTile) {
         let end = &self.stages[0].range.1;
-        let [first, end_of_vectors] = match self.is_among_others() {
-            // Most vectors lie across cache lines anyway, and to store along them takes one more where rows are short.
-            true => [tile.first.clone(), tile.end.clone()],
-            false => {
-                let [first, end, _] = self.of_row(b, tile);
-                [first, end]
-            }
-        };
-        let (whole_first, whole_end) = self.whole_vectors(b, &first);
+        let Vectors {
+            first,
+            end: behind,
+            whole_first,
+            whole_end,
+            head,
+            tail,
+        } = self.vectors_of_row(b, tile);
         let rounds = Rounds {
-            end: end_of_vectors,
+            end: behind,
             roomy: String::from("true"),
             streaming: None,
             padded: String::from("false"),
@@ -93,7 +92,7 @@ impl Fused<'_> {
         let (first, whole) = (&rounds.first, &rounds.whole_first);
         let is_whole = b.value(format_args!("icmp eq i64 {first}, {whole}"));
         let values = b.choose(&is_whole, &kinds, known.clone(), |b| {
-            let mask = self.head(b, first);
+            let mask = mask_of(b, self.lanes, &head);
             let care = Care::NearStores(&mask);
             let kept = self.round(b, &rounds, first, &known[1..], care);
             [whole.clone()].into_iter().chain(kept).collect()
@@ -104,12 +103,40 @@ impl Fused<'_> {
         let last = &rounds.whole_end;
         let more = b.value(format_args!("icmp slt i64 {last}, {end}"));
         b.when(&more, |b| {
-            let points = b.sub(end, last);
-            let bits = below(b, &points);
-            let mask = mask_of(b, self.lanes, &bits);
+            let mask = mask_of(b, self.lanes, &tail);
             let care = Care::NearStores(&mask);
             self.round(b, &rounds, last, &values[1..], care);
         });
+    }
+
+    /// The vectors of a row. Those that all rows of a tile have in common are known before the loops around rows: a row has little
+    /// else to ask for.
+    fn vectors_of_row(&self, b: &mut Builder, tile: &OfTile) -> Vectors {
+        let of_tile = self.vectors_between(b, &tile.first, &tile.end);
+        // Most vectors of rows among others lie across cache lines anyway, and to store along them takes one more where rows are short.
+        if tile.fixed == "true" || self.is_among_others() {
+            return of_tile;
+        }
+        let of_tile = of_tile.into_values();
+        let values = b.choose(&tile.fixed, &["i64"; 6], of_tile, |b| {
+            let row = self.of_row_apart(b, tile);
+            self.vectors_between(b, &row[0], &row[1]).into_values()
+        });
+        Vectors::of(values)
+    }
+
+    /// The vectors from an index to another one.
+    fn vectors_between(&self, b: &mut Builder, first: &str, end: &str) -> Vectors {
+        let (whole_first, whole_end) = self.whole_vectors(b, first);
+        let points = b.sub(&self.stages[0].range.1, &whole_end);
+        Vectors {
+            head: self.head(b, first),
+            tail: below(b, &points),
+            first: first.to_owned(),
+            end: end.to_owned(),
+            whole_first,
+            whole_end,
+        }
     }
 
     /// Whether most rows that the stage accesses are others than the one that it computes.
@@ -122,7 +149,7 @@ impl Fused<'_> {
         others > rows.len() - others
     }
 
-    /// The lanes of the first vector of a row, which begins before the row does, fewer points than a vector has.
+    /// The lanes of the first vector of a row, as bits; it begins before the row does, fewer points than a vector has.
     fn head(&self, b: &mut Builder, first: &str) -> String {
         let (start, end) = &self.stages[0].range;
         let before = b.sub(start, first);
@@ -130,8 +157,45 @@ impl Fused<'_> {
         let points = b.sub(end, first);
         let points = b.min(&points, &self.width().to_string());
         let behind = below(b, &points);
-        let bits = b.value(format_args!("and i64 {before}, {behind}"));
-        mask_of(b, self.lanes, &bits)
+        b.value(format_args!("and i64 {before}, {behind}"))
+    }
+}
+
+/// Where vectors of a row begin, the first one and the one behind the last, those that are whole, and the lanes of the first one and of
+/// the one behind the whole ones, as bits.
+struct Vectors {
+    first: String,
+    end: String,
+    whole_first: String,
+    whole_end: String,
+    head: String,
+    tail: String,
+}
+
+impl Vectors {
+    fn into_values(self) -> Vec<String> {
+        let Self {
+            first,
+            end,
+            whole_first,
+            whole_end,
+            head,
+            tail,
+        } = self;
+        vec![first, end, whole_first, whole_end, head, tail]
+    }
+
+    fn of(values: Vec<String>) -> Self {
+        let values: [String; 6] = values.try_into().expect("six values");
+        let [first, end, whole_first, whole_end, head, tail] = values;
+        Self {
+            first,
+            end,
+            whole_first,
+            whole_end,
+            head,
+            tail,
+        }
     }
 }
 
