@@ -70,6 +70,11 @@ impl Target {
         self.has("sse")
     }
 
+    /// Whether its vectors multiply and add with one rounding.
+    pub(crate) fn has_fused_multiplication(&self) -> bool {
+        self.has("fma")
+    }
+
     /// Whether loads and stores of some lanes are single instructions.
     pub(crate) fn has_masked_access(&self) -> bool {
         self.has("avx2")

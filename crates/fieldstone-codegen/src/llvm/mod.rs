@@ -27,6 +27,7 @@
 //! | `fused` | the vector loop of several stages over one row, also one whose points are vectors of levels |
 //! | `region` | regions among the statements of such stages |
 //! | `level` | accesses at levels that are computed |
+//! | `division` | division by what is the same at all points of a call |
 //! | `element` | accesses to elements of data dimensions that are not taken apart |
 //! | [`blocks`] | the same nests for blocks of threads, which compute point by point |
 //! | `arithmetic` | one operation on vectors |
@@ -41,6 +42,7 @@ mod body;
 mod builder;
 mod bytes;
 mod columns;
+mod division;
 mod element;
 mod emission;
 mod entry;

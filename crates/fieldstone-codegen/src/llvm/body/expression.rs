@@ -88,6 +88,11 @@ impl Body<'_, '_> {
                 self.arithmetic().unary(*op, operand.dtype(), &value)
             }
             ExprKind::Binary(BinaryOp::Pow, base, exponent) => self.power(base, exponent),
+            ExprKind::Binary(BinaryOp::Div, left, right)
+                if self.multiplies(left.dtype(), right) =>
+            {
+                self.quotient(left, right)
+            }
             ExprKind::Binary(op, left, right) => {
                 let (a, b) = (self.expression(left), self.expression(right));
                 self.arithmetic().binary(*op, left.dtype(), &a, &b)
