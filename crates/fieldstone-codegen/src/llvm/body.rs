@@ -16,7 +16,6 @@ use fieldstone_stencil::{Area, Axis, Bound, DType, Offset};
 
 use super::arithmetic::Arithmetic;
 use super::builder::Builder;
-use super::division::Divisions;
 use super::entry::{Context, Entry};
 use super::level;
 use super::memory::{lane_indices, splat};
@@ -99,8 +98,6 @@ pub(super) struct Body<'a, 'b> {
     /// Rows of which vectors are in registers, by target and offset across the row.
     pub(super) blocks: HashMap<(Target, Offset), Blocks>,
     pub(super) values: Known,
-    /// Of the statements of the stage.
-    pub(super) divisions: Divisions,
     /// Targets whose value must be stored, with the offset at which.
     changed: Vec<(Target, Offset)>,
 }
@@ -133,7 +130,6 @@ impl<'a, 'b> Body<'a, 'b> {
             in_region: false,
             blocks: HashMap::new(),
             values: HashMap::new(),
-            divisions: Divisions::default(),
             changed: Vec::new(),
         }
     }
@@ -141,7 +137,6 @@ impl<'a, 'b> Body<'a, 'b> {
     /// Computes a stage and stores what it changed.
     pub(super) fn stage(&mut self, stage: &Stage) {
         self.through = level::written_through(&stage.statements);
-        self.divisions = Divisions::of(&stage.statements);
         for statement in &stage.statements {
             match &statement.kind {
                 // The loops around are cut to the area of the stage.

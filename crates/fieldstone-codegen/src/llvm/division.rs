@@ -38,15 +38,15 @@ impl Kind {
     }
 }
 
-/// How many divisions some statements have, and other operations.
-#[derive(Clone, Copy, Default)]
+/// How many divisions the loops of a kernel have, and other operations.
+#[derive(Clone, Copy)]
 pub(super) struct Divisions {
     divisions: u128,
     others: u128,
 }
 
 impl Divisions {
-    pub(super) fn of(statements: &[Stmt]) -> Self {
+    pub(super) fn of<'a>(statements: impl Iterator<Item = &'a Stmt>) -> Self {
         let mut all = Operations::default();
         for statement in statements {
             statement.walk(&mut |statement| {
@@ -77,7 +77,7 @@ impl Body<'_, '_> {
             && self.lanes.width > 1
             && self.is_whole()
             && !(context.program.stencil.fast_math).allows(Liberty::Reciprocal);
-        Kind::of(dtype).is_some_and(|kind| allowed && self.divisions.are_most(kind))
+        Kind::of(dtype).is_some_and(|kind| allowed && self.entry.divisions.are_most(kind))
             && !is_power_of_two(divisor)
             && is_of_call(divisor)
     }

@@ -15,6 +15,7 @@ use super::abi::{OwnWords, Words};
 use super::ahead::{Fetch, order_of_rows};
 use super::blocks::Block;
 use super::builder::Builder;
+use super::division::Divisions;
 use super::loops::Loops;
 use super::{Failure, types};
 use crate::layout::{Layout, contiguous_along};
@@ -62,6 +63,8 @@ pub(super) struct Entry {
     pub array_levels: HashMap<Written, (String, String)>,
     /// Where to write the number of a failure.
     pub outside: String,
+    /// Of all loops.
+    pub divisions: Divisions,
     /// What may be stored past the caches, and the `i1` that says whether it is.
     pub streamed: HashSet<Written>,
     pub stream: String,
@@ -133,6 +136,7 @@ pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) ->
         scalars: HashMap::new(),
         array_levels: HashMap::new(),
         outside: String::new(),
+        divisions: Divisions::of(loops.statements()),
         streamed: HashSet::new(),
         stream: String::from("false"),
         padding: String::from("0"),
