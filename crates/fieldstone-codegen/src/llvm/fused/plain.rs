@@ -66,14 +66,7 @@ impl Fused<'_> {
     /// A vector that is not whole, those that are, and another one that is not.
     fn emit_near(&self, b: &mut Builder, tile: &OfTile) {
         let end = &self.stages[0].range.1;
-        let Vectors {
-            first,
-            end: behind,
-            whole_first,
-            whole_end,
-            head,
-            tail,
-        } = self.vectors_of_row(b, tile);
+        let [first, behind, whole_first, whole_end, head, tail] = self.vectors_of_row(b, tile);
         let rounds = Rounds {
             end: behind,
             roomy: String::from("true"),
@@ -109,34 +102,29 @@ impl Fused<'_> {
         });
     }
 
-    /// The vectors of a row. Those that all rows of a tile have in common are known before the loops around rows: a row has little
-    /// else to ask for.
-    fn vectors_of_row(&self, b: &mut Builder, tile: &OfTile) -> Vectors {
+    /// Where the vectors of a row begin, the first one and the one behind the last, and those that are whole; and the lanes of the first one and
+    /// of the one behind the whole ones, as bits. What all rows of a tile have in common is known before the loops around rows: a row has
+    /// little else to ask for.
+    fn vectors_of_row(&self, b: &mut Builder, tile: &OfTile) -> [String; 6] {
         let of_tile = self.vectors_between(b, &tile.first, &tile.end);
         // Most vectors of rows among others lie across cache lines anyway, and to store along them takes one more where rows are short.
         if tile.fixed == "true" || self.is_among_others() {
             return of_tile;
         }
-        let of_tile = of_tile.into_values();
-        let values = b.choose(&tile.fixed, &["i64"; 6], of_tile, |b| {
+        let values = b.choose(&tile.fixed, &["i64"; 6], of_tile.to_vec(), |b| {
             let row = self.of_row_apart(b, tile);
-            self.vectors_between(b, &row[0], &row[1]).into_values()
+            self.vectors_between(b, &row[0], &row[1]).to_vec()
         });
-        Vectors::of(values)
+        values.try_into().expect("six values")
     }
 
-    /// The vectors from an index to another one.
-    fn vectors_between(&self, b: &mut Builder, first: &str, end: &str) -> Vectors {
+    /// The same for vectors from an index to another one.
+    fn vectors_between(&self, b: &mut Builder, first: &str, end: &str) -> [String; 6] {
         let (whole_first, whole_end) = self.whole_vectors(b, first);
         let points = b.sub(&self.stages[0].range.1, &whole_end);
-        Vectors {
-            head: self.head(b, first),
-            tail: below(b, &points),
-            first: first.to_owned(),
-            end: end.to_owned(),
-            whole_first,
-            whole_end,
-        }
+        let (head, tail) = (self.head(b, first), below(b, &points));
+        let (first, end) = (first.to_owned(), end.to_owned());
+        [first, end, whole_first, whole_end, head, tail]
     }
 
     /// Whether most rows that the stage accesses are others than the one that it computes.
@@ -158,44 +146,6 @@ impl Fused<'_> {
         let points = b.min(&points, &self.width().to_string());
         let behind = below(b, &points);
         b.value(format_args!("and i64 {before}, {behind}"))
-    }
-}
-
-/// Where vectors of a row begin, the first one and the one behind the last, those that are whole, and the lanes of the first one and of
-/// the one behind the whole ones, as bits.
-struct Vectors {
-    first: String,
-    end: String,
-    whole_first: String,
-    whole_end: String,
-    head: String,
-    tail: String,
-}
-
-impl Vectors {
-    fn into_values(self) -> Vec<String> {
-        let Self {
-            first,
-            end,
-            whole_first,
-            whole_end,
-            head,
-            tail,
-        } = self;
-        vec![first, end, whole_first, whole_end, head, tail]
-    }
-
-    fn of(values: Vec<String>) -> Self {
-        let values: [String; 6] = values.try_into().expect("six values");
-        let [first, end, whole_first, whole_end, head, tail] = values;
-        Self {
-            first,
-            end,
-            whole_first,
-            whole_end,
-            head,
-            tail,
-        }
     }
 }
 
