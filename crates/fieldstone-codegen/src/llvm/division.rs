@@ -15,28 +15,15 @@ use super::body::Body;
 use super::memory::splat;
 use super::types::{self, Lanes};
 
-/// Divisions that may be multiplications.
-#[derive(Clone, Copy)]
-struct Kind {
-    dtype: DType,
-    /// Binary exponents of dividends, and of divisors, up to which no intermediate result overflows or underflows.
-    dividend: i32,
-    divisor: i32,
-    /// Other operations for each division, up to which a processor waits for divisions more than for as many operations.
-    others: u128,
-}
+/// What is divided so: of single precision a vector takes as long either way.
+const DTYPE: DType = DType::Float64;
 
-impl Kind {
-    /// Of single precision a vector takes as long either way.
-    fn of(dtype: DType) -> Option<Kind> {
-        (dtype == DType::Float64).then_some(Kind {
-            dtype,
-            dividend: 900,
-            divisor: 100,
-            others: 4,
-        })
-    }
-}
+/// Binary exponents of dividends, and of divisors, up to which no intermediate result overflows or underflows.
+const DIVIDEND: i32 = 900;
+const DIVISOR: i32 = 100;
+
+/// Other operations for each division, up to which a processor waits for divisions more than for as many operations.
+const OTHERS: u128 = 4;
 
 /// How many divisions the loops of a kernel have, and other operations.
 #[derive(Clone, Copy)]
@@ -64,8 +51,8 @@ impl Divisions {
     }
 
     /// Whether the processor waits for the divisions, and would for as many multiplications less.
-    fn are_most(self, kind: Kind) -> bool {
-        self.others <= kind.others * self.divisions
+    fn are_most(self) -> bool {
+        self.others <= OTHERS * self.divisions
     }
 }
 
@@ -73,11 +60,12 @@ impl Body<'_, '_> {
     /// Whether it is worth it to compute the reciprocal of a divisor once.
     pub(super) fn multiplies(&self, dtype: DType, divisor: &Expr) -> bool {
         let context = self.context;
-        let allowed = context.target.has_fused_multiplication()
+        dtype == DTYPE
+            && context.target.has_fused_multiplication()
             && self.lanes.width > 1
             && self.is_whole()
-            && !(context.program.stencil.fast_math).allows(Liberty::Reciprocal);
-        Kind::of(dtype).is_some_and(|kind| allowed && self.entry.divisions.are_most(kind))
+            && !(context.program.stencil.fast_math).allows(Liberty::Reciprocal)
+            && self.entry.divisions.are_most()
             && !is_power_of_two(divisor)
             && is_of_call(divisor)
     }
@@ -89,70 +77,58 @@ impl Body<'_, '_> {
 
     /// The quotient of such numbers.
     pub(super) fn quotient(&mut self, dividend: &Expr, divisor: &Expr) -> String {
-        let kind = Kind::of(dividend.dtype()).expect("what is worth it");
         let (a, b) = (self.expression(dividend), self.expression(divisor));
-        kind.divide(self.arithmetic(), &a, &b)
+        divided(self.arithmetic(), &a, &b)
     }
 }
 
-impl Kind {
-    /// `a / divisor`, where the divisor has the same value in all lanes.
-    fn divide(self, mut to: Arithmetic<'_>, a: &str, divisor: &str) -> String {
-        let (dtype, lanes) = (self.dtype, to.lanes);
-        let (register, kind) = (types::register(dtype), lanes.value(dtype));
-        let one =
-            to.b.value(format_args!("extractelement {kind} {divisor}, i64 0"));
-        let [high, low] = self.reciprocal(&mut of_call(&mut to), &one);
-        let [high, low] = [high, low].map(|part| splat(to.b, lanes, register, &part));
-        let low = to.instruction("fmul", dtype, a, &low);
-        let near = to.intrinsic("fma", dtype, &[a, &high, &low]);
-        let opposite = to.unary(UnaryOp::Neg, dtype, &near);
-        let left = to.intrinsic("fma", dtype, &[&opposite, divisor, a]);
-        let quotient = to.intrinsic("fma", dtype, &[&left, &high, &near]);
-        let most = self.most(&mut of_call(&mut to), &one);
-        let most = splat(to.b, lanes, register, &most);
-        let is_rare = self.is_beyond(&mut to, a, self.dividend, &most);
-        let is_rare = to.b.any(lanes, &is_rare);
-        let rare = to.b.begin_rare(&is_rare);
-        let divided = to.instruction("fdiv", dtype, a, divisor);
-        let values = to.b.end_rare(&rare, &kind, &[[divided, quotient]]);
-        values.into_iter().next().expect("one value")
-    }
+/// `a / divisor`, where the divisor has the same value in all lanes.
+fn divided(mut to: Arithmetic<'_>, a: &str, divisor: &str) -> String {
+    let (register, kind) = (types::register(DTYPE), to.lanes.value(DTYPE));
+    let one = (to.b).value(format_args!("extractelement {kind} {divisor}, i64 0"));
+    let [high, low] = reciprocal(&mut of_call(&mut to), &one);
+    let most = most(&mut of_call(&mut to), &one);
+    let [high, low, most] = [high, low, most].map(|value| splat(to.b, to.lanes, register, &value));
+    let low = to.instruction("fmul", DTYPE, a, &low);
+    let near = to.intrinsic("fma", DTYPE, &[a, &high, &low]);
+    let opposite = to.unary(UnaryOp::Neg, DTYPE, &near);
+    let left = to.intrinsic("fma", DTYPE, &[&opposite, divisor, a]);
+    let quotient = to.intrinsic("fma", DTYPE, &[&left, &high, &near]);
+    let is_rare = is_beyond(&mut to, a, -DIVIDEND, &most);
+    let is_rare = to.b.any(to.lanes, &is_rare);
+    let rare = to.b.begin_rare(&is_rare);
+    let exact = to.instruction("fdiv", DTYPE, a, divisor);
+    let values = to.b.end_rare(&rare, &kind, &[[exact, quotient]]);
+    values.into_iter().next().expect("one value")
+}
 
-    /// The reciprocal as it is rounded, and what is left of it.
-    fn reciprocal(self, to: &mut Arithmetic<'_>, divisor: &str) -> [String; 2] {
-        let one = to.literal(Literal::Float(1.0), self.dtype);
-        let high = to.instruction("fdiv", self.dtype, &one, divisor);
-        let opposite = to.unary(UnaryOp::Neg, self.dtype, &high);
-        let left = to.intrinsic("fma", self.dtype, &[&opposite, divisor, &one]);
-        let low = to.instruction("fmul", self.dtype, &left, &high);
-        [high, low]
-    }
+/// The reciprocal as it is rounded, and what is left of it.
+fn reciprocal(to: &mut Arithmetic<'_>, divisor: &str) -> [String; 2] {
+    let one = to.literal(Literal::Float(1.0), DTYPE);
+    let high = to.instruction("fdiv", DTYPE, &one, divisor);
+    let opposite = to.unary(UnaryOp::Neg, DTYPE, &high);
+    let left = to.intrinsic("fma", DTYPE, &[&opposite, divisor, &one]);
+    let low = to.instruction("fmul", DTYPE, &left, &high);
+    [high, low]
+}
 
-    /// The largest dividend for which that is right: none if the divisor is too large or too small.
-    fn most(self, to: &mut Arithmetic<'_>, divisor: &str) -> String {
-        let most = self.power(to, self.divisor);
-        let never = self.is_beyond(to, divisor, self.divisor, &most);
-        let (none, most) = (
-            to.literal(Literal::Float(-1.0), self.dtype),
-            self.power(to, self.dividend),
-        );
-        to.select(&never, self.dtype, &none, &most)
-    }
+/// The largest dividend for which that is right: none if the divisor is too large or too small.
+fn most(to: &mut Arithmetic<'_>, divisor: &str) -> String {
+    let [none, largest] = [Literal::Float(-1.0), Literal::Float(2f64.powi(DIVIDEND))]
+        .map(|value| to.literal(value, DTYPE));
+    let limit = to.literal(Literal::Float(2f64.powi(DIVISOR)), DTYPE);
+    let never = is_beyond(to, divisor, -DIVISOR, &limit);
+    to.select(&never, DTYPE, &none, &largest)
+}
 
-    fn power(self, to: &Arithmetic<'_>, exponent: i32) -> String {
-        to.literal(Literal::Float(2f64.powi(exponent)), self.dtype)
-    }
-
-    /// Where a number is none, larger than `most`, or has a smaller exponent than one with this sign turned.
-    fn is_beyond(self, to: &mut Arithmetic<'_>, value: &str, exponent: i32, most: &str) -> String {
-        let least = self.power(to, -exponent);
-        let size = to.intrinsic("fabs", self.dtype, &[value]);
-        let kind = to.lanes.value(self.dtype);
-        let small = to.b.value(format_args!("fcmp ult {kind} {size}, {least}"));
-        let large = to.b.value(format_args!("fcmp ugt {kind} {size}, {most}"));
-        to.instruction("or", DType::Bool, &small, &large)
-    }
+/// Where a number is none, or its size is larger than `most` or has a smaller binary exponent than `least`.
+fn is_beyond(to: &mut Arithmetic<'_>, value: &str, least: i32, most: &str) -> String {
+    let least = to.literal(Literal::Float(2f64.powi(least)), DTYPE);
+    let size = to.intrinsic("fabs", DTYPE, &[value]);
+    let kind = to.lanes.value(DTYPE);
+    let small = (to.b).value(format_args!("fcmp ult {kind} {size}, {least}"));
+    let large = (to.b).value(format_args!("fcmp ugt {kind} {size}, {most}"));
+    to.instruction("or", DType::Bool, &small, &large)
 }
 
 /// Whether an expression is the same at all points of a call.
