@@ -51,6 +51,7 @@ pub struct HostMemory {
     pointer: NonNull<u8>,
     bytes: usize,
     origin: Origin,
+    may_be_used: bool,
 }
 
 /// Where a block came from, hence how it is freed.
@@ -115,12 +116,18 @@ impl HostMemory {
         self.bytes
     }
 
+    /// Whether there may be anything but zeros in it when it is made.
+    pub fn may_be_used(&self) -> bool {
+        self.may_be_used
+    }
+
     fn nothing(alignment: usize) -> Self {
         let pointer = ptr::without_provenance_mut(alignment);
         Self {
             pointer: NonNull::new(pointer).unwrap_or(NonNull::dangling()),
             bytes: 0,
             origin: Origin::Nothing,
+            may_be_used: false,
         }
     }
 
@@ -150,6 +157,7 @@ impl HostMemory {
             pointer,
             bytes,
             origin: Origin::Heap { start },
+            may_be_used: contents == Contents::Uninitialised,
         })
     }
 
@@ -171,6 +179,7 @@ impl HostMemory {
             pointer,
             bytes,
             origin: Origin::Mapped { _pages: pages },
+            may_be_used: is_used && contents == Contents::Uninitialised,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! From a description to memory.
 
-use crate::{Dim, Layout, PerAxis, Preset, StorageError, View};
-use fieldstone_device::{Apart, Contents, Device, DeviceError, DeviceId, HostMemory, Memory};
+use crate::{Dim, Layout, PerAxis, Preset, StorageError, View, fill};
+use fieldstone_device::{Apart, Contents, Device, DeviceError, DeviceId, HostMemory, Memory, Pool};
 use std::sync::Arc;
 
 /// What to allocate.
@@ -189,6 +189,27 @@ impl Plan {
     }
 }
 
+/// Sets what lies behind the lines of a block that nobody else knows to zero. A vector that ends behind a line computes with what
+/// memory had there before, and where that is taken for a denormal number, some processors take a hundred cycles for it.
+fn clear_padding(spec: &Spec, view: &View) -> Result<(), StorageError> {
+    let Some(&line) = spec.layout.order().last() else {
+        return Ok(());
+    };
+    if view.padding() == 0 {
+        return Ok(());
+    }
+    let mut shape = spec.shape.clone();
+    let behind = shape[line] * spec.itemsize;
+    shape[line] = view.padding() / spec.itemsize;
+    let strides = PerAxis::from_slice(view.strides());
+    let pointer = view.pointer().wrapping_add(behind);
+    // SAFETY: the padding of all lines is part of the block, to which only the caller has access so far.
+    unsafe {
+        let padding = View::new(pointer, shape, strides, spec.itemsize, None)?;
+        fill(&padding, &vec![0; spec.itemsize], Pool::global().threads())
+    }
+}
+
 fn least_common_multiple(a: usize, b: usize) -> Option<usize> {
     let (mut x, mut y) = (a, b);
     while y != 0 {
@@ -269,10 +290,16 @@ impl Allocation {
     }
 
     fn on_host(spec: &Spec, contents: Contents) -> Result<(Arc<Buffer>, View), StorageError> {
-        Self::within(spec, |plan, bytes, alignment| {
+        let (buffer, view) = Self::within(spec, |plan, bytes, alignment| {
             HostMemory::of_rows(bytes, alignment, contents, plan.apart(&spec.layout))
                 .map(Block::Host)
-        })
+        })?;
+        if let Block::Host(memory) = &buffer.block
+            && memory.may_be_used()
+        {
+            clear_padding(spec, &view)?;
+        }
+        Ok((buffer, view))
     }
 
     /// Allocates on any device.
@@ -402,6 +429,32 @@ mod tests {
                 alignment,
             };
             assert_eq!(spec.strides().unwrap().to_vec(), strides, "{spec:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_that_memory_had_before_is_behind_lines() {
+        for planes in [40, 400] {
+            let spec = Spec {
+                alignment: 64,
+                ..Spec::packed(vec![planes, 50, 45], 8)
+            };
+            for _ in 0..3 {
+                let (buffer, view) = Allocation::new(&spec).unwrap();
+                for plane in 0..planes {
+                    for line in 0..50 {
+                        let offset = plane * view.strides()[0] as usize;
+                        let offset = offset + line * view.strides()[1] as usize + 45 * 8;
+                        // SAFETY: the padding is within the buffer, to which nobody else has access.
+                        let padding = unsafe {
+                            std::slice::from_raw_parts(view.pointer().add(offset), view.padding())
+                        };
+                        assert_eq!(padding, [0; 24], "{plane} {line}");
+                    }
+                }
+                // SAFETY: as above.
+                unsafe { buffer.pointer().write_bytes(1, buffer.bytes()) };
+            }
         }
     }
 
