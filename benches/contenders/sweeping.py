@@ -6,11 +6,14 @@ import functools
 
 import numpy as np
 
-# Of each of the two arrays that are moved, so that the last cache of usual machines is swept (bytes).
-SWEPT = 64 << 20
+from benches.machine import last_cache
+
+# Of each of the two arrays that are moved, at least (bytes).
+LEAST = 64 << 20
 
 
 @functools.cache
 def arrays() -> tuple[np.ndarray, np.ndarray]:
-    """Return two arrays whose copy sweeps the caches."""
-    return np.ones(SWEPT // 8), np.zeros(SWEPT // 8)
+    """Return two arrays whose copy sweeps the caches, each as large as the last one."""
+    count = max(LEAST, last_cache()) // 8
+    return np.ones(count), np.zeros(count)
