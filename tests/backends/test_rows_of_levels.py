@@ -5,6 +5,7 @@ import pytest
 
 from fieldstone import gtscript
 from fieldstone.gtscript import IJ, PARALLEL, Field, I, J, K, computation, horizontal, interval, region
+from tests.machine import second_level_cache
 
 
 @gtscript.function
@@ -126,7 +127,7 @@ def test_explain_says_so():
     stencil = gtscript.stencil("cpu_kfirst", chain, dtypes={"real": np.float64})
     (nest,) = stencil.explain(domain=(128, 128, 200)).nests
     assert [(loop.axis, loop.role) for loop in nest.loops] == [("I", "slide"), ("J", "row"), ("K", "vector")]
-    assert nest.scratch <= 512 * 1024
+    assert nest.scratch <= second_level_cache() // 2
 
 
 @pytest.mark.parametrize(

@@ -133,15 +133,20 @@ impl Compilation {
             triple,
             cpu,
             features,
-            caches: CoreCaches { first, second },
+            caches,
         } = target.clone();
+        let CoreCaches {
+            first,
+            second,
+            shared_is_far,
+        } = caches;
         [
             env!("CARGO_PKG_VERSION").to_owned(),
             self.jit.version(),
             triple,
             cpu,
             features,
-            format!("{first} {second}"),
+            format!("{first} {second} {shared_is_far}"),
             self.backend.to_owned(),
             fieldstone_stencil::text::print_program(&self.program),
         ]

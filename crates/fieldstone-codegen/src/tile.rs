@@ -64,6 +64,9 @@ pub struct Scratch {
     pub aliased: Option<usize>,
     /// Points of such a row that comes from memory, where rows of more do not leave each other room in the first-level cache.
     pub far: Option<usize>,
+    /// Points of the columns of a tile of such rows, so few that the second-level cache has all lines of these from the first to the last
+    /// one: where the cache behind it is far, and columns lie whole lines apart.
+    pub columns: Option<usize>,
     /// Bytes of the second-level cache that are left to the fields of such rows.
     pub left: usize,
     /// Points of the rows of a tile, at most, of a nest without scratch that reads other rows along the block axis than the one

@@ -74,6 +74,37 @@ fn scratch_memory_follows_the_caches_of_a_core() {
 }
 
 #[test]
+fn sweeps_store_to_the_caches_where_the_last_one_is_far() {
+    let solve = "\
+def solve(a, x):
+    with computation(FORWARD):
+        with interval(0, 1):
+            c = a
+            x = c
+        with interval(1, None):
+            c = a + c[0, 0, -1]
+            x = c
+";
+    for (text, far, streams) in [
+        (solve, false, true),
+        (solve, true, false),
+        (HORIZONTAL_DIFFUSION, false, true),
+        (HORIZONTAL_DIFFUSION, true, true),
+    ] {
+        let fields = &["IJK float64"; 3][..if text == solve { 2 } else { 3 }];
+        let caches = CoreCaches {
+            shared_is_far: far,
+            ..CoreCaches::default()
+        };
+        let arrays = (vec![Some(Axis::I); fields.len()], Supply::default());
+        let module = module_for(text, fields, arrays, &target(AVX512, caches));
+        let kernel = &module.kernels[0];
+        assert_eq!(kernel.streams(1 << 30, 1 << 20), streams, "{text} {far}");
+        assert_eq!(kernel.may_stream(), streams, "{text} {far}");
+    }
+}
+
+#[test]
 fn narrow_blocks_of_columns_keep_little_that_the_first_level_cache_has_no_room_for() {
     // Four columns of temporaries, of which the way back reads every level.
     let solve = "\

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use crate::core::Cores;
 use crate::threads::available_threads;
 
-/// Bytes of the caches that a core has for itself.
+/// The caches that a core has for itself, in bytes, and what is behind them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CoreCaches {
     /// The nearest one, of data.
@@ -13,6 +13,8 @@ pub struct CoreCaches {
     /// The largest one. How much of a shared cache one process gets, on a virtual machine or with neighbours, the system does not
     /// tell.
     pub second: usize,
+    /// Whether the cache that cores share is hardly nearer than memory: a core gets about as many bytes at a time from either.
+    pub shared_is_far: bool,
 }
 
 impl Default for CoreCaches {
@@ -21,6 +23,7 @@ impl Default for CoreCaches {
         Self {
             first: 48 << 10,
             second: 1 << 20,
+            shared_is_far: false,
         }
     }
 }
@@ -31,11 +34,33 @@ pub fn core_caches() -> CoreCaches {
     *CACHES.get_or_init(|| {
         let [first, second] = ask().map(|bytes| bytes.filter(|&bytes| bytes > 0));
         let usual = CoreCaches::default();
+        let second = second.unwrap_or(usual.second);
         CoreCaches {
             first: first.unwrap_or(usual.first),
-            second: second.unwrap_or(usual.second),
+            second,
+            shared_is_far: second >= SECOND_ON_A_MESH && has_mesh(),
         }
     })
+}
+
+/// Second-level caches of cores on a mesh have so many bytes at least.
+const SECOND_ON_A_MESH: usize = 1 << 20;
+
+/// Whether the processor may have the mesh of Intel's for servers. From its last cache a core gets 8 bytes or so in a cycle, as from
+/// memory.
+#[cfg(target_arch = "x86_64")]
+fn has_mesh() -> bool {
+    let vendor = std::arch::x86_64::__cpuid(0);
+    let is_intel = [vendor.ebx, vendor.edx, vendor.ecx]
+        .map(u32::to_le_bytes)
+        .concat()
+        == *b"GenuineIntel";
+    is_intel && std::is_x86_feature_detected!("avx512f")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_mesh() -> bool {
+    false
 }
 
 /// Bytes that the caches of so many threads of this process hold together, those included that cores share, if no neighbours need them. Of
@@ -46,6 +71,19 @@ pub fn shared_cache(threads: usize) -> usize {
     match SHARED.get_or_init(Shared::read) {
         Some(shared) => own.max(shared.of_process(threads)),
         None => own,
+    }
+}
+
+/// The same of those that are much nearer than memory.
+pub fn near_caches(threads: usize) -> usize {
+    let CoreCaches {
+        second,
+        shared_is_far,
+        ..
+    } = core_caches();
+    match shared_is_far {
+        true => second.saturating_mul(threads),
+        false => shared_cache(threads),
     }
 }
 
@@ -79,9 +117,13 @@ impl Shared {
 
     /// What a process has of it, and of others like it if it has more threads than cores have this one in common.
     fn of_process(self, threads: usize) -> usize {
-        self.bytes / self.cores * self.usable.max(threads)
+        (self.bytes / self.cores).min(MOST_OF_CORE) * self.usable.max(threads)
     }
 }
+
+/// No processor has more for each of its cores. A virtual machine that tells of more sees the cache of its host, whose other machines use
+/// it as well.
+const MOST_OF_CORE: usize = 32 << 20;
 
 /// More cores than this are looked for in vain.
 const MOST_CORES: usize = 1024;
@@ -141,6 +183,19 @@ mod tests {
                 "{usable} {threads}"
             );
         }
+    }
+
+    #[test]
+    fn a_virtual_machine_has_no_whole_cache_of_its_host() {
+        let shared = Shared {
+            bytes: 480 << 20,
+            cores: 2,
+            usable: 2,
+        };
+        assert_eq!(
+            [1, 2].map(|threads| shared.of_process(threads)),
+            [64 << 20; 2]
+        );
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub use accelerator::{
     Accelerator, Capacity, Event, Limits, Properties, Queue, Rows, Stream, Transfers,
 };
 pub use accelerators::{Simulation, accelerator, accelerators, owner};
-pub use cache::{CoreCaches, core_caches, shared_cache};
+pub use cache::{CoreCaches, core_caches, near_caches, shared_cache};
 pub use colour::Apart;
 pub use copies::{Copies, Fence};
 pub use device::{Contents, Device, DeviceId, Kind, Memory};

@@ -239,6 +239,12 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch, target: &Target
     };
     let long = |most| length(FURTHER * BYTES_AHEAD, most);
     let short = || length(BYTES_AHEAD, MOST_SHORT_AHEAD);
+    if roles.are_panels() && target.caches.shared_is_far {
+        return Fetch {
+            unless: Some(Cached::Most),
+            ..Fetch::always(PANELS_AHEAD)
+        };
+    }
     if roles.are_panels() {
         return Fetch {
             unless: enough_of_panels(nest, target),
@@ -284,7 +290,7 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch, target: &Target
 }
 
 /// The arrays along all axes that a nest reads.
-fn arrays_read(nest: &RowNest, stencil: &Stencil) -> HashSet<Written> {
+pub(crate) fn arrays_read(nest: &RowNest, stencil: &Stencil) -> HashSet<Written> {
     let statements = nest.stages.iter().flat_map(|stage| &stage.statements);
     let reads = statements.flat_map(|statement| Accesses::of(statement).reads);
     let read: HashSet<Written> = reads.map(|(target, _)| target).collect();
@@ -300,7 +306,7 @@ fn fills_window(nest: &RowNest) -> bool {
 }
 
 /// Whether a nest reads nothing but the row that it computes, so that it gets to each row once.
-fn reads_own_rows(nest: &RowNest) -> bool {
+pub(crate) fn reads_own_rows(nest: &RowNest) -> bool {
     let across = [nest.roles.slide, nest.roles.block];
     let statements = nest.stages.iter().flat_map(|stage| &stage.statements);
     let mut reads = statements.flat_map(|statement| Accesses::of(statement).reads);

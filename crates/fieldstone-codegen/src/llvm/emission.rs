@@ -14,7 +14,7 @@ use super::kernel;
 use super::loops::Loops;
 use super::module::{Failure, Kernel, Module};
 use super::{entry, function, place};
-use crate::choices::Choices;
+use crate::choices::{Choices, Stores};
 use crate::composed::Composition;
 use crate::layout::{Layout, contiguous_along};
 use crate::outline::Supply;
@@ -164,7 +164,7 @@ impl Emission<'_> {
             scratch,
             streamed,
             moved,
-            stores: self.choices.stores,
+            stores: self.choices.stores.or(stores(nest, self.target)),
             fetch,
             words: own_words.map(RefCell::into_inner),
         });
@@ -203,6 +203,13 @@ impl Emission<'_> {
         );
         (self.text, self.kernels)
     }
+}
+
+/// Where a nest stores its results, if that is the same in all calls. A sweep waits for what it reads, and where the last cache is far
+/// stores past the caches would take the places that a core has for lines under way.
+fn stores(nest: Loops<'_>, target: &Target) -> Option<Stores> {
+    let sweeps = matches!(nest, Loops::Columns(_));
+    (sweeps && target.caches.shared_is_far).then_some(Stores::Cached)
 }
 
 /// Whether kernels that have the same text are one function: where elements of vectors have kernels of their own.

@@ -35,7 +35,7 @@
 //! | `function` | the functions of the language on vectors |
 
 pub mod abi;
-mod ahead;
+pub(crate) mod ahead;
 mod arithmetic;
 pub mod blocks;
 mod body;

@@ -8,10 +8,11 @@ use fieldstone_device::{DeviceError, Pool, Scratch, shared_cache};
 use fieldstone_stencil::schedule::{Nest, RowNest};
 use fieldstone_stencil::{Axis, Extent, ir::Order};
 
-use super::traffic::Outlook;
+use super::traffic::{Left, Outlook};
 use super::{KernelFunction, Variant};
 use crate::cost::{Cost, worthwhile};
 use crate::llvm::abi::{OwnWords, Words};
+use crate::llvm::ahead::reads_own_rows;
 use crate::llvm::{Cached, Kernel};
 use crate::tile::{LINE, Lines, Tiles};
 
@@ -59,6 +60,8 @@ pub(super) struct Step {
     keeps: Cached,
     /// Whether points of a row are vectors of levels.
     panels: bool,
+    /// Whether rows run along K and read others, for which the processor has more lines under way than are left beside stores past the caches.
+    is_crowded: bool,
     /// Rows ahead that are fetched into the caches, and the same where it is for others that results go past them: what is read then
     /// comes from memory, too, and stores past the caches wait for those of rows that end within a line.
     ahead: usize,
@@ -163,6 +166,7 @@ impl Code<'_> {
                 .map(|lines| Tiles::of_rows(nest, &kernel.scratch, computed, threads, lines, near))
         });
         step.panels = nest.roles.are_panels();
+        step.is_crowded = nest.roles.vector == Axis::K && !reads_own_rows(nest);
         step.keeps = self.kernel.keeps(nest.roles);
         let (scratch, threads) = (&self.kernel.scratch, step.threads);
         if step.panels || !step.streams {
@@ -203,6 +207,7 @@ impl Code<'_> {
             may_stream: self.kernel.may_stream(),
             keeps: Cached::Most,
             panels: false,
+            is_crowded: false,
             ahead,
             unless: self.kernel.fetch.unless,
             ahead_for_others: self.kernel.fetch.far(points.domain),
@@ -290,8 +295,10 @@ impl Step {
         outlook: Outlook,
         lines: Lines,
     ) -> Result<(), DeviceError> {
-        let for_memory = self.may_stream && outlook.unread.is_some_and(|left| left < self.keeps);
-        let for_others = for_memory && !self.streams;
+        let unread = outlook.unread.filter(|_| self.may_stream);
+        let for_memory = unread.is_some_and(|left| left.all < self.keeps);
+        let is_gone = |left: Left| left.near < self.keeps && !self.is_crowded;
+        let for_others = !self.streams && (for_memory || unread.is_some_and(is_gone));
         // What a run has moved itself leaves some of it in the caches.
         let from_memory = for_memory && (!self.panels || outlook.cached == Cached::Little);
         let tiles = match from_memory {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use fieldstone_device::{HostMemory, shared_cache};
+use fieldstone_device::HostMemory;
 use fieldstone_stencil::Axis;
 use fieldstone_stencil::ir::Field;
 
@@ -173,7 +173,7 @@ impl Native {
         };
         let bytes = parts.iter().map(Part::bytes).sum();
         Run {
-            traffic: Traffic::new(program, &variant.words, bytes, shared_cache(call.threads)),
+            traffic: Traffic::new(program, &variant.words, bytes, call.threads),
             columns: columns(fields, &arguments, &variant.words),
             template: Template::new(&self.compilation, schedule, &variant.words, call),
             parts,

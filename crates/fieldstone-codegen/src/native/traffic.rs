@@ -15,6 +15,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
+use fieldstone_device::{near_caches, shared_cache};
 use fieldstone_stencil::ir::Field;
 use fieldstone_stencil::program::Program;
 
@@ -41,9 +42,32 @@ static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
 pub(super) struct Outlook {
     /// Of its results, which nobody read soon the last time, how much of any the caches still have at most; `None` where somebody did, or
     /// that is not known.
-    pub unread: Option<Cached>,
+    pub unread: Option<Left>,
     /// How much of what it reads and writes the caches have.
     pub cached: Cached,
+}
+
+/// How much of something the caches still have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Left {
+    /// All of them.
+    pub all: Cached,
+    /// Those that are near.
+    pub near: Cached,
+}
+
+impl Left {
+    const NOTHING: Left = Left {
+        all: Cached::Little,
+        near: Cached::Little,
+    };
+
+    fn most(self, other: Left) -> Left {
+        Left {
+            all: self.all.max(other.all),
+            near: self.near.max(other.near),
+        }
+    }
 }
 
 /// A time.
@@ -105,17 +129,17 @@ impl Ledger {
         for address in run.reads.iter().map(|word| words[*word]) {
             self.results[place(address)].note_read(address, bytes, run.caches);
         }
-        let mut unread = (!run.writes.is_empty()).then_some(Cached::Little);
+        let mut unread = (!run.writes.is_empty()).then_some(Left::NOTHING);
         for address in run.writes.iter().map(|word| words[*word]) {
             let written = &self.results[place(address)];
-            let left = written.unread(address, bytes, run.caches);
-            unread = unread.and_then(|most| left.map(|left| most.max(left)));
+            let left = written.unread(address, bytes, run);
+            unread = unread.and_then(|most| left.map(|left| most.most(left)));
             written.note_write(address, bytes);
         }
         let mut cached = Cached::Near;
         for address in (run.reads.iter().chain(&run.writes)).map(|word| words[*word]) {
             let field = &self.fields[place(address)];
-            cached = cached.min(field.cached(address, now, run.caches));
+            cached = cached.min(field.cached(address, now, run.near));
             field.note(address, now);
         }
         Outlook { unread, cached }
@@ -171,10 +195,13 @@ impl Written {
     }
 
     /// How much the caches have of the result that is now overwritten, if nobody read it soon.
-    fn unread(&self, address: u64, now: u64, caches: u64) -> Option<Cached> {
+    fn unread(&self, address: u64, now: u64, run: &Traffic) -> Option<Left> {
         let moved = self.since(address, now)?;
         let was_read = self.read_soon.load(Ordering::Relaxed);
-        (!was_read).then(|| Cached::after(moved, caches))
+        (!was_read).then(|| Left {
+            all: Cached::after(moved, run.caches),
+            near: Cached::after(moved, run.near),
+        })
     }
 
     fn note_read(&self, address: u64, now: u64, caches: u64) {
@@ -236,8 +263,9 @@ impl Accessed {
 /// What a run moves.
 pub(super) struct Traffic {
     bytes: u64,
-    /// Of the caches.
+    /// Of the caches, and of those that are near.
     caches: u64,
+    near: u64,
     /// The words with the addresses of the fields along all axes that it reads.
     reads: Vec<usize>,
     /// The same of those that it writes.
@@ -245,8 +273,9 @@ pub(super) struct Traffic {
 }
 
 impl Traffic {
-    /// Of a run that moves so many bytes, if that is worth a note.
-    pub fn new(program: &Program, words: &Words, bytes: usize, caches: usize) -> Option<Traffic> {
+    /// Of a run that moves so many bytes with so many threads, if that is worth a note.
+    pub fn new(program: &Program, words: &Words, bytes: usize, threads: usize) -> Option<Traffic> {
+        let caches = shared_cache(threads);
         let fields = || {
             let both = (program.stencil.fields.iter()).zip(&program.analysis.fields);
             let all = both.enumerate();
@@ -256,6 +285,7 @@ impl Traffic {
         is_worth_a_note(bytes, caches).then(|| Traffic {
             bytes: bytes as u64,
             caches: caches as u64,
+            near: near_caches(threads) as u64,
             reads: fields()
                 .filter(|(_, access)| access.reads())
                 .map(|(word, _)| word)
@@ -279,13 +309,14 @@ mod tests {
     use super::{Cached, Ledger, MOMENT, Outlook, Traffic};
 
     fn is_for_memory(outlook: Outlook) -> bool {
-        outlook.unread.is_some_and(|left| left < Cached::Most)
+        outlook.unread.is_some_and(|left| left.all < Cached::Most)
     }
 
     fn traffic(reads: &[usize], writes: &[usize]) -> Traffic {
         Traffic {
             bytes: 300,
             caches: 1000,
+            near: 1000,
             reads: reads.to_vec(),
             writes: writes.to_vec(),
         }
@@ -318,10 +349,26 @@ mod tests {
         for (bytes, left) in [(375, Cached::All), (376, Cached::Most), (626, Cached::Some)] {
             make.bytes = bytes;
             ledger.note(&make, &words, 0);
-            assert_eq!(ledger.note(&make, &words, 0).unread, Some(left), "{bytes}");
+            let unread = ledger
+                .note(&make, &words, 0)
+                .unread
+                .map(|unread| unread.all);
+            assert_eq!(unread, Some(left), "{bytes}");
         }
         ledger.note(&traffic(&[0], &[]), &words, 0);
         assert_eq!(ledger.note(&make, &words, 0).unread, None, "it was read");
+    }
+
+    #[test]
+    fn what_is_near_has_less_of_a_result_than_all_caches() {
+        let words = [0x9000_0040, 0x9000_0080];
+        let (ledger, mut make) = (Ledger::new(), traffic(&[1], &[0]));
+        make.near = 200;
+        ledger.note(&make, &words, 0);
+        let outlook = ledger.note(&make, &words, 0);
+        let left = outlook.unread.map(|left| (left.all, left.near));
+        assert_eq!(left, Some((Cached::All, Cached::Little)));
+        assert_eq!(outlook.cached, Cached::Little);
     }
 
     #[test]

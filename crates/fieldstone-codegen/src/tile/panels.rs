@@ -11,6 +11,7 @@ use super::rings::{MOST_RINGS, Ring, rings_of};
 use super::{LINE, Scratch};
 use crate::choices::Choices;
 use crate::lanes::widest;
+use crate::llvm::ahead::arrays_read;
 use crate::target::Target;
 
 /// Points of such rows: as many as fit. Rows of more points have to be read again from the second-level cache when the next one is
@@ -67,18 +68,27 @@ impl Scratch {
         let is_chosen = chosen.or(choices.tile(nest.roles.vector)).is_some();
         let rows = rows_read_again(nest) + rings.iter().map(|(_, _, rows, _)| rows).sum::<usize>();
         let fill = |points: usize| rows * points * LINE >= target.caches.first;
+        let is_far = target.caches.shared_is_far;
         Scratch {
             short: (!is_chosen && EDGES * around(nest) <= short).then_some(short),
             aliased: (!is_chosen).then_some(short),
-            far: (!is_chosen && fill(vector) && !fill(short)).then_some(short),
+            far: (!is_chosen && (is_far || fill(vector) && !fill(short))).then_some(short),
             lanes: Some(lanes),
             line: chosen.is_none().then_some(line),
+            columns: is_far.then(|| target.caches.second / 4 * 3 / bytes_read(stencil, nest)),
             left: target.caches.second - budget,
             slide: choices.tile(nest.roles.slide),
             block: Some(levels),
             ..plan(vector, levels)
         }
     }
+}
+
+/// Bytes of a point of all fields along all axes that are read.
+fn bytes_read(stencil: &Stencil, nest: &RowNest) -> usize {
+    let sizes = arrays_read(nest, stencil).into_iter();
+    let bytes: usize = sizes.map(|array| stencil.target_dtype(array).size()).sum();
+    bytes.max(1)
 }
 
 /// Rows of fields that are needed for one row of results and for others, of those that have several.

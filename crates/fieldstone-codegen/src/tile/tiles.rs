@@ -20,6 +20,9 @@ const TILES_PER_THREAD: usize = 4;
 /// Rows that are computed for one vector of levels before the next one, at least: the first of them find nothing in the first-level cache.
 const FEWEST_ROWS_OF_VECTOR: usize = 8;
 
+/// Rows of a tile whose columns stay in the second-level cache, at least: those at its edges are read and computed twice.
+const FEWEST_ROWS_OF_COLUMNS: usize = 16;
+
 /// Points of a row of which the begin and the end hardly count.
 pub(crate) const LONG_ROW: usize = 2048;
 
@@ -93,7 +96,9 @@ impl Tiles {
         let short = match lines {
             // Rows of fewer points leave room for more lines of each.
             Lines::Shared => scratch.short,
-            _ if near => (scratch.aliased).filter(|_| scratch.is_aliased(points)),
+            _ if near && scratch.columns.is_none() => {
+                (scratch.aliased).filter(|_| scratch.is_aliased(points))
+            }
             _ => scratch.far,
         };
         if let Some(cap) = short.or(scratch.vector) {
@@ -138,7 +143,14 @@ impl Tiles {
                 };
                 slide.div_ceil(rows).max(needed)
             }
-            None => needed,
+            None => match scratch.columns.filter(|_| lines != Lines::Shared) {
+                Some(columns) => {
+                    let row = size[roles.vector.index()] * points[roles.block.index()];
+                    let rows = (columns / row.max(1)).max(FEWEST_ROWS_OF_COLUMNS);
+                    slide.div_ceil(rows).max(needed)
+                }
+                None => needed,
+            },
         };
         let chunk = slide.div_ceil(chunks.clamp(1, slide.max(1)));
         size[roles.slide.index()] = scratch.slide.unwrap_or(chunk);
@@ -292,5 +304,32 @@ mod tests {
         };
         assert_eq!(points(&full, 72, true), 64);
         assert_eq!(points(&full, 72, false), 32, "rows from memory");
+    }
+    #[test]
+    fn tiles_have_so_few_columns_that_the_second_level_cache_keeps_all_their_lines() {
+        let nest = RowNest {
+            roles: Roles::of_panels(Axis::J),
+            extent: Extent::default(),
+            stages: Vec::new(),
+            loops: Vec::new(),
+        };
+        let scratch = Scratch {
+            vector: Some(64),
+            block: Some(64),
+            lanes: Some(8),
+            line: Some(8),
+            aliased: Some(32),
+            far: Some(32),
+            columns: Some(32 * 40 * 80),
+            ..Scratch::default()
+        };
+        let size = |levels: usize, lines: Lines| {
+            let tiles = Tiles::of_rows(&nest, &scratch, [240, 128, levels], 2, lines, true);
+            [tiles.size[0], tiles.size[1]]
+        };
+        assert_eq!(size(80, Lines::Apart), [40, 32]);
+        assert_eq!(size(40, Lines::Apart), [80, 32]);
+        assert_eq!(size(800, Lines::Apart), [16, 32], "rows at edges count");
+        assert!(size(80, Lines::Shared)[0] > 80, "no lines of their own");
     }
 }
