@@ -67,6 +67,8 @@ pub struct Scratch {
     /// Points of the columns of a tile of such rows, so few that the second-level cache has all lines of these from the first to the last
     /// one: where the cache behind it is far, and columns lie whole lines apart.
     pub columns: Option<usize>,
+    /// Whether the first-level cache has room for what is fetched for the next such row.
+    pub soon: bool,
     /// Bytes of the second-level cache that are left to the fields of such rows.
     pub left: usize,
     /// Points of the rows of a tile, at most, of a nest without scratch that reads other rows along the block axis than the one

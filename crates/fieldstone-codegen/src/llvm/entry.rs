@@ -17,6 +17,7 @@ use super::blocks::Block;
 use super::builder::Builder;
 use super::division::Divisions;
 use super::loops::Loops;
+use super::prefetch::Purpose;
 use super::{Failure, types};
 use crate::layout::{Layout, contiguous_along};
 use crate::target::Target;
@@ -72,6 +73,8 @@ pub(super) struct Entry {
     pub padding: String,
     /// What may be where it is transposed back.
     pub streamed_columns: HashSet<Written>,
+    /// What later rows are fetched for.
+    pub purpose: Purpose,
     /// Rows ahead that are fetched into the caches, and the `i1` that says whether any are.
     pub ahead: String,
     pub fetches: String,
@@ -130,6 +133,10 @@ pub(super) fn entry(context: &Context<'_>, b: &mut Builder, loops: Loops<'_>) ->
             word(context, b, Words::LEVELS + 1),
         ),
         first_level: word(context, b, Words::FIRST_LEVEL),
+        purpose: match context.scratch.soon {
+            true => Purpose::Soon,
+            false => Purpose::Later,
+        },
         tile: three(b, Words::TILE),
         count: three(b, Words::COUNT),
         arrays: HashMap::new(),

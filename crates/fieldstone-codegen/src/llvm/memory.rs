@@ -8,7 +8,7 @@ use super::builder::Builder;
 use super::bytes;
 use super::entry::Entry;
 use super::place::RowPointer;
-use super::prefetch::{Purpose, prefetch};
+use super::prefetch::prefetch;
 use super::types::{self, Lanes};
 
 pub(super) fn load_scalar(b: &mut Builder, dtype: DType, pointer: &str) -> String {
@@ -79,7 +79,7 @@ pub(super) fn any_inside(
 pub(super) fn fetch(b: &mut Builder, entry: &Entry, target: Target, address: &str, axis: Axis) {
     let bytes = b.mul(&entry.arrays[&target].strides[axis.index()], &entry.ahead);
     let address = b.offset(address, bytes);
-    prefetch(b, &address, Purpose::Later);
+    prefetch(b, &address, entry.purpose);
 }
 
 /// Which lanes from index `first` on are in a range; at most 32 lanes.
