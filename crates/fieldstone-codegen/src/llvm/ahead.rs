@@ -268,7 +268,7 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch, target: &Target
             ahead: if is_short { SHORT_AHEAD } else { AHEAD },
             eighths: MOST,
             in_order: Loops::Rows(nest).volumes(stencil).len() > FORESEEN
-                || is_short && fills_window(nest),
+                || (is_short || target.caches.shared_is_far) && fills_window(nest),
             unless: None,
             length: is_short.then(short),
         };
