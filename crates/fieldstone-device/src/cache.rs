@@ -121,7 +121,7 @@ impl Shared {
     }
 }
 
-/// No processor has more for each of its cores. A virtual machine that tells of more sees the cache of its host, whose other machines use
+/// Hardly any processor has more for each of its cores. A virtual machine that tells of more sees the cache of its host, whose other machines use
 /// it as well.
 const MOST_OF_CORE: usize = 32 << 20;
 

@@ -173,7 +173,7 @@ impl Native {
         };
         let bytes = parts.iter().map(Part::bytes).sum();
         Run {
-            traffic: Traffic::new(program, &variant.words, bytes, call.threads),
+            traffic: Traffic::new(program, (&arguments, &variant.words), bytes, call.threads),
             columns: columns(fields, &arguments, &variant.words),
             template: Template::new(&self.compilation, schedule, &variant.words, call),
             parts,

@@ -16,11 +16,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use fieldstone_device::{near_caches, shared_cache};
+use fieldstone_stencil::analysis::Access;
 use fieldstone_stencil::ir::Field;
 use fieldstone_stencil::program::Program;
 
+use crate::call::FieldArgument;
 use crate::llvm::Cached;
 use crate::llvm::abi::Words;
+use crate::tile::LINE;
 
 /// What this process moved.
 static LEDGER: Ledger = Ledger::new();
@@ -129,10 +132,11 @@ impl Ledger {
         for address in run.reads.iter().map(|word| words[*word]) {
             self.results[place(address)].note_read(address, bytes, run.caches);
         }
+        let caches = [run.caches, run.near_of_results(words)];
         let mut unread = (!run.writes.is_empty()).then_some(Left::NOTHING);
         for address in run.writes.iter().map(|word| words[*word]) {
             let written = &self.results[place(address)];
-            let left = written.unread(address, bytes, run);
+            let left = written.unread(address, bytes, caches);
             unread = unread.and_then(|most| left.map(|left| most.most(left)));
             written.note_write(address, bytes);
         }
@@ -195,12 +199,12 @@ impl Written {
     }
 
     /// How much the caches have of the result that is now overwritten, if nobody read it soon.
-    fn unread(&self, address: u64, now: u64, run: &Traffic) -> Option<Left> {
+    fn unread(&self, address: u64, now: u64, [caches, near]: [u64; 2]) -> Option<Left> {
         let moved = self.since(address, now)?;
         let was_read = self.read_soon.load(Ordering::Relaxed);
         (!was_read).then(|| Left {
-            all: Cached::after(moved, run.caches),
-            near: Cached::after(moved, run.near),
+            all: Cached::after(moved, caches),
+            near: Cached::after(moved, near),
         })
     }
 
@@ -270,30 +274,46 @@ pub(super) struct Traffic {
     reads: Vec<usize>,
     /// The same of those that it writes.
     writes: Vec<usize>,
+    /// Whether rows of all of these are whole cache lines apart.
+    writes_apart: bool,
 }
 
 impl Traffic {
-    /// Of a run that moves so many bytes with so many threads, if that is worth a note.
-    pub fn new(program: &Program, words: &Words, bytes: usize, threads: usize) -> Option<Traffic> {
+    /// The near caches, if results are to be stored past them as soon as these do not have them: rows that begin within lines take longer
+    /// that way.
+    fn near_of_results(&self, words: &[u64]) -> u64 {
+        let begins_at_line = |word: &usize| words[*word].is_multiple_of(LINE as u64);
+        match self.writes_apart && self.writes.iter().all(begins_at_line) {
+            true => self.near,
+            false => self.caches,
+        }
+    }
+
+    /// Of a run that moves so many bytes of its arguments with so many threads, if that is worth a note.
+    pub fn new(
+        program: &Program,
+        (arguments, words): (&[FieldArgument], &Words),
+        bytes: usize,
+        threads: usize,
+    ) -> Option<Traffic> {
         let caches = shared_cache(threads);
         let fields = || {
             let both = (program.stencil.fields.iter()).zip(&program.analysis.fields);
             let all = both.enumerate();
             all.filter(|(_, (field, _)): &(usize, (&Field, _))| field.axes.len() == 3)
-                .map(|(number, (_, info))| (words.field(number), info.access))
+                .map(|(number, (_, info))| (number, info.access))
         };
+        let of = |does: fn(Access) -> bool| {
+            fields().filter_map(move |(number, access)| does(access).then_some(number))
+        };
+        let word = |number| words.field(number);
         is_worth_a_note(bytes, caches).then(|| Traffic {
             bytes: bytes as u64,
             caches: caches as u64,
             near: near_caches(threads) as u64,
-            reads: fields()
-                .filter(|(_, access)| access.reads())
-                .map(|(word, _)| word)
-                .collect(),
-            writes: fields()
-                .filter(|(_, access)| access.writes())
-                .map(|(word, _)| word)
-                .collect(),
+            reads: of(Access::reads).map(word).collect(),
+            writes: of(Access::writes).map(word).collect(),
+            writes_apart: of(Access::writes).all(|number| are_lines_apart(&arguments[number])),
         })
     }
 
@@ -302,6 +322,13 @@ impl Traffic {
         let begin = elapsed();
         (LEDGER.note(self, words, begin), Running { begin })
     }
+}
+
+/// Whether what is not contiguous of an array is whole cache lines apart.
+fn are_lines_apart(argument: &FieldArgument) -> bool {
+    let apart = argument.strides.map(isize::unsigned_abs);
+    let lines = apart.iter().filter(|stride| stride.is_multiple_of(LINE));
+    lines.count() == 2
 }
 
 #[cfg(test)]
@@ -319,6 +346,7 @@ mod tests {
             near: 1000,
             reads: reads.to_vec(),
             writes: writes.to_vec(),
+            writes_apart: true,
         }
     }
 
@@ -369,6 +397,14 @@ mod tests {
         let left = outlook.unread.map(|left| (left.all, left.near));
         assert_eq!(left, Some((Cached::All, Cached::Little)));
         assert_eq!(outlook.cached, Cached::Little);
+        for (apart, begin) in [(false, 0), (true, 8)] {
+            make.writes_apart = apart;
+            let words = words.map(|word| word + begin);
+            ledger.note(&make, &words, 0);
+            let left = ledger.note(&make, &words, 0).unread;
+            let near = left.map(|left| left.near);
+            assert_eq!(near, Some(Cached::All), "rows begin within lines");
+        }
     }
 
     #[test]
