@@ -105,6 +105,26 @@ def solve(a, x):
 }
 
 #[test]
+fn the_next_row_of_vectors_of_levels_is_fetched_where_the_last_cache_is_far_and_else_more() {
+    let rows = [false, true].map(|shared_is_far| {
+        let caches = CoreCaches {
+            shared_is_far,
+            ..CoreCaches::default()
+        };
+        let arrays = (vec![Some(Axis::K); 3], Supply::default());
+        let module = module_for(
+            HORIZONTAL_DIFFUSION,
+            &["IJK float64"; 3],
+            arrays,
+            &target(AVX512, caches),
+        );
+        // Two arrays are read, and a row has a line of each at 50 points.
+        module.kernels[0].fetched_ahead(1 << 30, [1000, 50, 80], 1 << 20)
+    });
+    assert_eq!(rows, [2, 1]);
+}
+
+#[test]
 fn narrow_blocks_of_columns_keep_little_that_the_first_level_cache_has_no_room_for() {
     // Four columns of temporaries, of which the way back reads every level.
     let solve = "\

@@ -205,8 +205,8 @@ impl Emission<'_> {
     }
 }
 
-/// Where a nest stores its results, if that is the same in all calls. A sweep waits for what it reads, and where the last cache is far
-/// stores past the caches would take the places that a core has for lines under way.
+/// Where a nest stores its results, if that is the same in all calls: sweeps take longer with stores past the caches where the last one
+/// is far, wherever their arrays come from.
 fn stores(nest: Loops<'_>, target: &Target) -> Option<Stores> {
     let sweeps = matches!(nest, Loops::Columns(_));
     (sweeps && target.caches.shared_is_far).then_some(Stores::Cached)

@@ -60,7 +60,7 @@ pub(super) struct Step {
     keeps: Cached,
     /// Whether points of a row are vectors of levels.
     panels: bool,
-    /// Whether rows run along K and read others, for which the processor has more lines under way than are left beside stores past the caches.
+    /// Whether rows run along K and read others: they take longer with stores past the caches as long as the last one has what they read.
     is_crowded: bool,
     /// Rows ahead that are fetched into the caches, and the same where it is for others that results go past them: what is read then
     /// comes from memory, too, and stores past the caches wait for those of rows that end within a line.

@@ -245,6 +245,25 @@ mod tests {
 
     use super::*;
 
+    /// A nest whose points are vectors of eight levels, one line of each column.
+    fn panels() -> (RowNest, Scratch) {
+        let nest = RowNest {
+            roles: Roles::of_panels(Axis::J),
+            extent: Extent::default(),
+            stages: Vec::new(),
+            loops: Vec::new(),
+        };
+        let scratch = Scratch {
+            vector: Some(64),
+            block: Some(64),
+            lanes: Some(8),
+            line: Some(8),
+            aliased: Some(32),
+            ..Scratch::default()
+        };
+        (nest, scratch)
+    }
+
     #[test]
     fn long_rows_in_a_line_are_tiles_of_their_own() {
         let nest = RowNest {
@@ -275,20 +294,7 @@ mod tests {
 
     #[test]
     fn rows_have_fewer_points_where_columns_share_places_of_the_first_level_cache() {
-        let nest = RowNest {
-            roles: Roles::of_panels(Axis::J),
-            extent: Extent::default(),
-            stages: Vec::new(),
-            loops: Vec::new(),
-        };
-        let scratch = Scratch {
-            vector: Some(64),
-            block: Some(64),
-            lanes: Some(8),
-            line: Some(8),
-            aliased: Some(32),
-            ..Scratch::default()
-        };
+        let (nest, scratch) = panels();
         let points = |scratch: &Scratch, levels: usize, near: bool| {
             let domain = [128, 128, levels];
             Tiles::of_rows(&nest, scratch, domain, 2, Lines::Apart, near).size[1]
@@ -307,21 +313,11 @@ mod tests {
     }
     #[test]
     fn tiles_have_so_few_columns_that_the_second_level_cache_keeps_all_their_lines() {
-        let nest = RowNest {
-            roles: Roles::of_panels(Axis::J),
-            extent: Extent::default(),
-            stages: Vec::new(),
-            loops: Vec::new(),
-        };
+        let (nest, scratch) = panels();
         let scratch = Scratch {
-            vector: Some(64),
-            block: Some(64),
-            lanes: Some(8),
-            line: Some(8),
-            aliased: Some(32),
             far: Some(32),
             columns: Some(32 * 40 * 80),
-            ..Scratch::default()
+            ..scratch
         };
         let size = |levels: usize, lines: Lines| {
             let tiles = Tiles::of_rows(&nest, &scratch, [240, 128, levels], 2, lines, true);
