@@ -18,6 +18,7 @@ from benches import (
     figures,
     functions,
     gpu,
+    limits,
     machine,
     memory,
     repeated,
@@ -51,7 +52,7 @@ def main() -> None:
                 parser.error(f"there is no file {str(path)!r} that stencils have written")
         _repeated(arguments.beside, output, markdown=arguments.markdown)
         return
-    if arguments.what == "storages":
+    if arguments.what in ("storages", "limits"):
         bandwidth.let_threads_rest()
     count = arguments.threads or [threads.available()]
     threads.limit(max(count))
@@ -98,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--rounds",
         type=_whole,
-        help="turns of each contender (default: stencils and gpu 11, compile 5, memory 3, others 25)",
+        help="turns of each contender (default: stencils, limits and gpu 11, compile 5, memory 3, others 25)",
     )
     parser.add_argument(
         "--threads",
@@ -238,6 +239,10 @@ def _memory(arguments: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]
     return _shown(memory.run(arguments.rounds or 3), arguments)
 
 
+def _limits(arguments: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
+    return _shown(limits.run(arguments.rounds or 11), arguments)
+
+
 def _functions(arguments: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
     return _shown(functions.run(arguments.rounds or 25), arguments)
 
@@ -249,6 +254,7 @@ MEASURES = {
     "calls": _calls,
     "memory": _memory,
     "functions": _functions,
+    "limits": _limits,
     "gpu": _gpu,
 }
 

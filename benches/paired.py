@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import time
 import timeit
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -64,16 +65,20 @@ def _known(times: Iterable[float | None]) -> list[float]:
     return [time for time in times if time is not None]
 
 
-def measure(contenders: Mapping[str, Callable[[int], float]], rounds: int) -> Rounds:
+def measure(contenders: Mapping[str, Callable[[int], float]], rounds: int, *, warm_up: float = 0.0) -> Rounds:
     """Let each contender take its turn in every round: first untimed, until data and threads are where they stay.
 
-    A contender is called with a number of calls to make and returns how long they took (s).
+    A contender is called with a number of calls to make and returns how long they took (s). It is called untimed as
+    often as timed, and again until ``warm_up`` seconds have passed: contenders with several threads need that.
     """
     calls = {name: _calls_per_turn(contender) for name, contender in contenders.items()}
     times: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):
         for name, contender in contenders.items():
+            warm = time.perf_counter() + warm_up
             contender(calls[name])
+            while time.perf_counter() < warm:
+                contender(1)
             times[name].append(contender(calls[name]) / calls[name])
     return Rounds(times)
 

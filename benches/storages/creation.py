@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from benches import bandwidth, paired
+from benches.contenders import WARM_UP
 from benches.table import Table, amount, duration
 from fieldstone import storage
 
@@ -54,7 +55,7 @@ def _of_size(nbytes: int, rounds: int) -> Table:
             "NumPy": paired.of_statement(theirs, names),
         }
         machine = dict(_machine(function, nbytes, names))
-        measured = paired.measure(contenders | machine, rounds)
+        measured = paired.measure(contenders | machine, rounds, warm_up=WARM_UP)
         table.add(
             label,
             duration(measured.time("fieldstone")),

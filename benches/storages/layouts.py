@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from benches import bandwidth, paired
-from benches.contenders import sweeping
+from benches.contenders import WARM_UP, sweeping
 from benches.table import Table, amount
 from fieldstone import storage
 
@@ -89,7 +89,7 @@ class _Fields:
             _check(source, target)
             names = {"np": np, "source": np.asarray(source), "target": np.asarray(target)}
             contenders[f"NumPy {pair}"] = paired.of_statement("np.copyto(target, source)", names)
-        measured = paired.measure(contenders, rounds)
+        measured = paired.measure(contenders, rounds, warm_up=WARM_UP)
         of_memcpy = {pair: measured.ratio(pair, *machine) for pair in self.pairs}
         of_numpy = {pair: measured.ratio(pair, f"NumPy {pair}") for pair in self.pairs}
         table.add(

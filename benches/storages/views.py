@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from benches import bandwidth, paired
+from benches.contenders import WARM_UP
 from benches.table import Table, amount, duration
 from fieldstone import storage
 
@@ -53,7 +54,7 @@ def _table(title: str, fields: dict[str, storage.Storage], rounds: int) -> Table
             "fieldstone": paired.of_statement(statement, fields),
             "NumPy": paired.of_statement(statement, arrays),
         }
-        measured = paired.measure(contenders | machine, rounds)
+        measured = paired.measure(contenders | machine, rounds, warm_up=WARM_UP)
         table.add(
             f"`{statement}`",
             amount(nbytes),

@@ -222,7 +222,43 @@ fn parts_transposed(rows: [__m512i; 4]) -> [__m512i; 4] {
 /// Of four rows that are a fourth of a block apart, each fourth is brought into one register. What such registers hold in each 128
 /// bits is a square of elements.
 macro_rules! lines {
-    ($name:ident, $itemsize:literal, $square:ident) => {
+    ($name:ident, $turned:ident, $itemsize:literal, $square:ident) => {
+        /// Lines of rows as lines of columns, of which as many as a square has are together.
+        ///
+        /// # Safety
+        /// The bytes that the mask names must be readable from `from` on in each row.
+        #[inline]
+        #[target_feature(enable = "avx512f,avx512bw")]
+        unsafe fn $turned(
+            from: *const u8,
+            rows: &[isize; LINE / $itemsize],
+            read: u64,
+        ) -> [[__m512i; LINE / $itemsize / 4]; 4] {
+            const SQUARE: usize = LINE / $itemsize / 4;
+            let mut fourths = [[MaybeUninit::uninit(); SQUARE]; 4];
+            for n in 0..SQUARE {
+                let row = |part: usize| from.wrapping_offset(rows[n + part * SQUARE]);
+                // SAFETY: as the caller says.
+                let rows = unsafe {
+                    [
+                        line(row(0), read),
+                        line(row(1), read),
+                        line(row(2), read),
+                        line(row(3), read),
+                    ]
+                };
+                let [first, second, third, last] = parts_transposed(rows);
+                fourths[0][n].write(first);
+                fourths[1][n].write(second);
+                fourths[2][n].write(third);
+                fourths[3][n].write(last);
+            }
+            fourths.map(|fourth| {
+                // SAFETY: all of it has been written.
+                $square(unsafe { fourth.as_ptr().cast::<[__m512i; SQUARE]>().read() })
+            })
+        }
+
         /// # Safety
         /// As for every [`Transpose`](crate::simd::Transpose), and the processor must have the features.
         #[target_feature(enable = "avx512f,avx512bw")]
@@ -245,6 +281,20 @@ macro_rules! lines {
                 };
                 let all = plane.a.len();
                 let mut done = 0;
+                if !SPARSE && let Ok(columns) = <&[isize; LANES]>::try_from(columns) {
+                    while let Some(rows) = plane.a[done..].first_chunk() {
+                        fetch.step();
+                        // SAFETY: the block is within what the caller vouches for.
+                        unsafe {
+                            let squares = $turned(from, rows, u64::MAX);
+                            let to = target.wrapping_add(done * $itemsize);
+                            for (&value, &column) in squares.as_flattened().iter().zip(columns) {
+                                put::<STREAM>(value, to.wrapping_offset(column), u64::MAX);
+                            }
+                        }
+                        done += LANES;
+                    }
+                }
                 while done < all {
                     fetch.step();
                     let left = all - done;
@@ -273,34 +323,14 @@ macro_rules! lines {
                             &repeated
                         }
                     };
-                    let mut fourths = [[MaybeUninit::uninit(); SQUARE]; 4];
-                    for n in 0..SQUARE {
-                        let row = |part: usize| from.wrapping_offset(rows[n + part * SQUARE]);
-                        // SAFETY: the rows are within what the caller vouches for.
-                        let rows = unsafe {
-                            [
-                                line(row(0), read),
-                                line(row(1), read),
-                                line(row(2), read),
-                                line(row(3), read),
-                            ]
-                        };
-                        let [first, second, third, last] = parts_transposed(rows);
-                        fourths[0][n].write(first);
-                        fourths[1][n].write(second);
-                        fourths[2][n].write(third);
-                        fourths[3][n].write(last);
-                    }
-                    // SAFETY: all of it has been written.
-                    let square = |fourth: usize| unsafe {
-                        fourths[fourth].as_ptr().cast::<[__m512i; SQUARE]>().read()
-                    };
+                    // SAFETY: the rows are within what the caller vouches for.
+                    let squares = unsafe { $turned(from, rows, read) };
                     // SAFETY: the columns are within what the caller vouches for.
                     let write = |value, column| unsafe {
                         put::<STREAM>(value, to.wrapping_offset(column), written)
                     };
                     for (fourth, first) in (0..columns.len()).step_by(SQUARE).enumerate() {
-                        let square = $square(square(fourth));
+                        let square = squares[fourth];
                         for n in 0..SQUARE {
                             if let Some(&column) = columns.get(first + n)
                                 && !(SPARSE && column == NOWHERE)
@@ -384,11 +414,11 @@ mod kernels {
     interleaved!(avx512_square_2, "avx512bw", __m512i, _mm512_unpacklo_epi16, _mm512_unpackhi_epi16, [1, 2, 3], [0, 1, 2, 3]);
     interleaved!(avx512_square_4, "avx512f", __m512i, _mm512_unpacklo_epi32, _mm512_unpackhi_epi32, [1, 2], [0, 1]);
     interleaved!(avx512_square_8, "avx512f", __m512i, _mm512_unpacklo_epi64, _mm512_unpackhi_epi64, [1], [0]);
-    lines!(avx512_1, 1, avx512_square_1);
-    lines!(avx512_2, 2, avx512_square_2);
-    lines!(avx512_4, 4, avx512_square_4);
-    lines!(avx512_8, 8, avx512_square_8);
-    lines!(avx512_16, 16, avx512_square_16);
+    lines!(avx512_1, avx512_turned_1, 1, avx512_square_1);
+    lines!(avx512_2, avx512_turned_2, 2, avx512_square_2);
+    lines!(avx512_4, avx512_turned_4, 4, avx512_square_4);
+    lines!(avx512_8, avx512_turned_8, 8, avx512_square_8);
+    lines!(avx512_16, avx512_turned_16, 16, avx512_square_16);
 }
 
 #[cfg(test)]

@@ -1,0 +1,172 @@
+"""The least that solvers along columns and changes of layout do, in C, beside what fieldstone takes: ``ARGS=limits``.
+
+Where a table of stencils or of storages falls short of its goal, these say how much of that C can do anything about.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from benches import bandwidth, compiled, paired
+from benches.arguments import CACHE_LINE, Arguments
+from benches.cases import CASES
+from benches.contenders import WARM_UP, Contender, fieldstone
+from benches.table import Table, amount, duration
+from benches.turns import PAUSE
+from fieldstone import storage
+
+# Points along I, J and K: what does not fit the caches, what the last one holds, and what each core's own do.
+LARGE, SMALL, TINY = (256, 256, 80), (128, 128, 60), (64, 64, 40)
+
+# What is read, and written once more, by a solver such as `vadv`.
+FIELDS, MOVED = 5, 6
+
+ONLY_READ = "C, one after the other from begin to end, and none written"
+
+# Bytes of a level in blocks of columns, and levels ahead of which lines are asked for.
+BLOCKS, AHEAD = (256, 512, 2048), (0, 2)
+
+# Columns that are turned, as many as leave room in the cores' own caches.
+COLUMNS = 256
+
+# How many fields with contiguous columns a solver turns into vectors of levels, there and back.
+TURNED = {"vdiff": 1, "vadv": 4}
+
+Timed = Callable[[int], float]
+
+
+def run(rounds: int) -> Iterator[Table]:
+    """Measure what is read in which order, columns as vectors of levels, and squares."""
+    yield _reading(rounds)
+    yield _columns(rounds)
+    yield _squares(rounds)
+
+
+def _reading(rounds: int) -> Table:
+    """`vadv`, which reads five fields and writes one, beside C that does no more than this."""
+    ni, nj, nk = LARGE
+    plane, nbytes = ni * nj * 8, ni * nj * nk * 8
+    blocks = [_lines(nbytes) for _ in range(FIELDS)]
+    fields = (ctypes.c_void_p * FIELDS)(*(block.ctypes.data for block in blocks))
+    copies = dict(bandwidth.copies(blocks[0], blocks[1]))
+    patterns = {
+        ONLY_READ: _c("read_straight", nbytes, fields),
+        "C, all together from begin to end": _c("update_straight", nbytes, fields),
+    }
+    for block in BLOCKS:
+        for ahead in AHEAD:
+            asked = f", asked for {ahead} levels ahead" if ahead else ""
+            name = f"C, level by level in rows of {block} B{asked}"
+            patterns[name] = _c("update_columns", nk, plane, block, ahead, fields)
+    stencils = {f"`vadv` along {layout}": _stencil("vadv", LARGE, layout) for layout in "IK"}
+    measured = paired.measure(copies | patterns | stencils, rounds, warm_up=WARM_UP)
+    title = f"Five fields of {_points(LARGE)} float64 read and one of them written"
+    table = Table(title, ["", "time", "GB/s", "of a copy's bandwidth"])
+    copied = min(measured.time(name) for name in copies)
+    table.add("a copy of one field", duration(copied), f"{2 * nbytes / copied / 1e9:.1f}", "1.00")
+    for name in (*patterns, *stencils):
+        found = measured.ratio(name, *copies)
+        moved = FIELDS if name == ONLY_READ else MOVED
+        share = paired.Spread(*(moved / 2 / part for part in (found.median, found.high, found.low)))
+        spent = measured.time(name)
+        table.add(name, duration(spent), f"{moved * nbytes / spent / 1e9:.1f}", share)
+    return table
+
+
+def _columns(rounds: int) -> Table:
+    """Solvers along contiguous columns and along rows, and what it takes to turn columns into vectors and back."""
+    nk = SMALL[2]
+    pitch = -(-nk * 8 // CACHE_LINE) * CACHE_LINE
+    source, target = (_lines(COLUMNS * pitch) for _ in range(2))
+    turning = _c("turn_columns", COLUMNS, pitch // 8, pitch, source.ctypes.data, target.ctypes.data)
+    columns = ["along I", "along K", "/ along I", "along I, and columns turned by C"]
+    title = f"Solvers along columns of {_points(SMALL)} float64"
+    table = Table(title, ["", *columns], note="columns are turned in the cores' own caches")
+    for name, fields in TURNED.items():
+        contenders = {layout: _stencil(name, SMALL, layout) for layout in "IK"} | {"turned": turning}
+        measured = paired.measure(contenders, rounds, warm_up=WARM_UP)
+        turned = measured.ratio("turned", "I")
+        times = fields * SMALL[0] * SMALL[1] / COLUMNS
+        least = paired.Spread(*(1 + times * part for part in (turned.median, turned.low, turned.high)))
+        spent = [duration(measured.time(layout)) for layout in "IK"]
+        table.add(f"`{name}`", *spent, measured.ratio("K", "I"), least)
+    return table
+
+
+def _squares(rounds: int) -> Table:
+    """Rows that become columns, in planes, beside C that moves squares of eight by eight."""
+    columns = ["fieldstone", "C", "C, squares only moved", "fieldstone, straight"]
+    table = Table("Rows of doubles that become columns, beside `memcpy` of as many bytes", ["", "bytes", *columns])
+    for planes, rows, along in (TINY, (128, 128, 64), LARGE):
+        source, target = (_lines(planes * rows * along * 8) for _ in range(2))
+        shape = (planes, rows, along)
+        values = source.view("float64").reshape(shape)
+        turned = target.view("float64").reshape(planes, along, rows).transpose(0, 2, 1)
+        flat = {"source": storage.as_storage(source), "target": storage.as_storage(target)}
+        names = {"source": storage.as_storage(values), "target": storage.as_storage(turned)}
+        addresses = (source.ctypes.data, target.ctypes.data)
+        machine = dict(bandwidth.copies(target, source))
+        contenders = {
+            "fieldstone": paired.of_statement("target[...] = source", names),
+            "C": _c("transpose_planes", *shape, *addresses),
+            "C, squares only moved": _c("move_squares", *shape, *addresses),
+            "fieldstone, straight": paired.of_statement("target[...] = source", flat),
+        }
+        measured = paired.measure(machine | contenders, rounds, warm_up=WARM_UP)
+        ratios = [measured.ratio(name, *machine) for name in contenders]
+        table.add(f"{planes} planes of {rows} x {along}", amount(source.nbytes), *ratios)
+    return table
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    library = compiled.library("limits.c")
+    if library is None:
+        raise RuntimeError("gcc is needed to measure what the machine can do; install it, or name another one in CC")
+    return library
+
+
+def _c(function: str, *arguments: object) -> Timed:
+    """Return a contender that calls a function of `limits.c`; arguments are numbers, addresses and arrays of these."""
+    kernel = _library()[function]
+    kernel.restype = None
+    given = [ctypes.c_size_t(argument) if isinstance(argument, int) else argument for argument in arguments]
+
+    def timed(calls: int) -> float:
+        awake = time.perf_counter() + WARM_UP
+        while time.perf_counter() < awake:
+            kernel(ctypes.c_size_t(1), *given)
+        begin = time.perf_counter()
+        kernel(ctypes.c_size_t(calls), *given)
+        elapsed = time.perf_counter() - begin
+        # Threads of OpenMP go on to spin, on cores that others need.
+        time.sleep(PAUSE)
+        return elapsed
+
+    return timed
+
+
+def _stencil(case: str, size: tuple[int, int, int], layout: str) -> Timed:
+    arguments = Arguments(CASES[case], size, "float64", layout)
+    contender = fieldstone.contender(arguments)
+    return functools.partial(_timed, contender)
+
+
+def _timed(contender: Contender, calls: int) -> float:
+    return calls * contender.turn(max(2, calls), cold=False)
+
+
+def _lines(nbytes: int) -> np.ndarray:
+    """Return so many bytes that begin at a cache line, and lie in pages of their own."""
+    block = np.full(nbytes + CACHE_LINE, 0, np.uint8)
+    begin = -block.ctypes.data % CACHE_LINE
+    return block[begin : begin + nbytes]
+
+
+def _points(size: tuple[int, int, int]) -> str:
+    return " x ".join(map(str, size))
