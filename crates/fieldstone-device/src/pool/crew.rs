@@ -22,6 +22,9 @@ use std::time::{Duration, Instant};
 /// How long a thread that waits stays awake before it sleeps.
 const AWAKE: Duration = Duration::from_micros(50);
 
+/// How long of that it lets nobody else have its core: to do so takes as long as many a wait, and it looks for nothing meanwhile.
+const ALERT: Duration = Duration::from_micros(5);
+
 /// Claimed workers up to this number are listed without an allocation.
 const MOST_INLINE: usize = 32;
 
@@ -320,11 +323,14 @@ fn wait_until(done: impl Fn() -> bool, crowded: impl Fn() -> bool, woken: impl F
             }
             std::hint::spin_loop();
         }
-        if crowded() || since.get_or_insert_with(Instant::now).elapsed() > AWAKE {
+        let waited = since.get_or_insert_with(Instant::now).elapsed();
+        if crowded() || waited > AWAKE {
             break;
         }
         // The system may have put two threads of a run on one core; who waits there must not keep the other from working.
-        thread::yield_now();
+        if waited > ALERT {
+            thread::yield_now();
+        }
     }
     while !done() {
         thread::park();
