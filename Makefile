@@ -23,7 +23,7 @@ help:
 	@echo "make demo      run the main job on real data; results in fieldstone-demo/"
 	@echo "make test      format, lint and type checks, then all tests"
 	@echo "make bench     benchmark stencils beside C, Numba, JAX and NumPy, some ten minutes; ARGS=--quick: the most important part;"
-	@echo "               ARGS=calls, functions, memory, compile or storages: what is around them"
+	@echo "               ARGS=calls, functions, memory, compile, storages or limits: what is around them"
 	@echo "make bench-twice  benchmark stencils in two runs, one beside the other, and say what holds in both"
 	@echo "make bench-gt4py  the same beside GT4Py, which it installs apart and which compiles for minutes the first time"
 	@echo "make test-gpu  the tests that need an NVIDIA GPU, with CuPy and compute-sanitizer; make bench-gpu: stencils there beside CUDA C"

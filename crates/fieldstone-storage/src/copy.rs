@@ -231,6 +231,22 @@ mod tests {
         }
     }
 
+    /// Few of them at a time, as their lines displace each other.
+    #[test]
+    fn rows_that_are_pages_apart_become_columns() {
+        for rows in [5, 16, 37, 130] {
+            for (itemsize, inner) in [(1, 64), (4, 16), (8, 8), (16, 4)] {
+                for threads in [1, 3] {
+                    let shape = [rows, 64, inner];
+                    let source = view(&shape, itemsize, &[0, 1, 2], 1);
+                    let target = view(&shape, itemsize, &[2, 1, 0], 1);
+                    assert_eq!(source.strides()[0], 4096);
+                    check_copy(&source, &target, threads, false);
+                }
+            }
+        }
+    }
+
     #[test]
     fn rows_of_whole_lines_are_written_in_any_order() {
         for (from, to) in [([1, 0, 2], [0, 1, 2]), ([0, 1, 2], [1, 0, 2])] {

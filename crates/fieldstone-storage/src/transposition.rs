@@ -9,6 +9,7 @@ use crate::share::{Source, Target, share, worth};
 use crate::simd::mesh::Mesh;
 use crate::simd::{self, Fetch, Kernel, Plane};
 use crate::tiles::{Cut, Tiles};
+use fieldstone_device::core_caches;
 use std::cell::RefCell;
 use std::ops::Range;
 
@@ -25,6 +26,12 @@ const LONGEST: usize = 4096;
 
 /// Rows of the source that are shorter than this go on with another axis, if the target's are longer.
 const SHORT: usize = 512;
+
+/// Lines that are a multiple of so many bytes apart fall into one set of the first-level cache.
+const SET: isize = 4 << 10;
+
+/// From so many times the second-level cache on, rows of the source come from afar, and are better asked for than read a few at a time.
+const AFAR: usize = 4;
 
 /// Elements along `b` that are farther apart than this many times their size share too few lines of the source.
 const FARTHEST: usize = 3;
@@ -105,14 +112,38 @@ impl Transposition {
     pub unsafe fn copy(&self, source: Source, target: Target, threads: usize) {
         let (source, target) = self.from(source, target);
         let tiles = self.tiles(threads);
+        let at_once = match self.rows_meet() && self.is_near(threads) {
+            true => self.kernel.lanes,
+            false => usize::MAX,
+        };
         self.each(&tiles, threads, &|tables, from, to| {
             let Tables { a, b, mesh, .. } = tables;
             let itemsize = self.itemsize;
             let (from, to) = (source.at(from), target.at(to));
-            let fetch = &mut Fetch::nothing();
-            // SAFETY: the tile is within the nest's elements.
-            unsafe { self.transpose(mesh, from, to, Plane { a, b, itemsize }, fetch, false) };
+            for (first, rows) in parts(a, at_once) {
+                let plane = Plane {
+                    a: rows,
+                    b,
+                    itemsize,
+                };
+                let to = to.wrapping_add(first * itemsize);
+                let fetch = &mut Fetch::nothing();
+                // SAFETY: the tile is within the nest's elements.
+                unsafe { self.transpose(mesh, from, to, plane, fetch, false) };
+            }
         });
+    }
+
+    /// Whether lines of the source's rows displace each other in the first-level cache, and those of the target's do not.
+    fn rows_meet(&self) -> bool {
+        let meet = |apart: Option<isize>| apart.is_some_and(|apart| apart % SET == 0);
+        let (rows, columns) = (self.a.last(), self.b.last());
+        meet(rows.map(|row| row.source)) && !meet(columns.map(|column| column.target))
+    }
+
+    /// Whether the second-level caches hold a good part of the source.
+    fn is_near(&self, threads: usize) -> bool {
+        self.bytes() <= AFAR * threads * core_caches().second
     }
 
     /// The tiles of a copy through the caches.
@@ -299,6 +330,16 @@ fn spread(columns: &mut Vec<isize>, step: usize) {
             columns[n * step] = std::mem::replace(&mut columns[n], simd::NOWHERE);
         }
     }
+}
+
+/// Rows in parts of so many, and which of all each begins with; the last part has what is left as well.
+fn parts(rows: &[isize], length: usize) -> impl Iterator<Item = (usize, &[isize])> {
+    let count = (rows.len() / length).max(1);
+    (0..count).map(move |part| {
+        let (first, last) = (part * length, part + 1 == count);
+        let end = if last { rows.len() } else { first + length };
+        (first, &rows[first..end])
+    })
 }
 
 /// Where a side finds elements of a run that is contiguous on the other side.

@@ -354,7 +354,7 @@ macro_rules! lines {
 unsafe fn line(from: *const u8, mask: u64) -> __m512i {
     // SAFETY: as the caller says; nothing is read of a line that is asked for.
     unsafe {
-        _mm_prefetch::<_MM_HINT_T0>(from.wrapping_add(LINE).cast());
+        _mm_prefetch::<_MM_HINT_T1>(from.wrapping_add(LINE).cast());
         _mm512_maskz_loadu_epi8(mask, from.cast())
     }
 }

@@ -1,0 +1,59 @@
+"""The C that shows what has to be done at the least does that, and no less."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+from benches import limits
+
+pytestmark = pytest.mark.skipif(shutil.which(os.environ.get("CC", "gcc")) is None, reason="needs a C compiler")
+
+
+def lines(*shape: int) -> np.ndarray:
+    """Return random doubles that begin at a cache line."""
+    found = limits._lines(8 * int(np.prod(shape))).view("float64").reshape(shape)
+    found[...] = np.random.default_rng(0).random(shape)
+    return found
+
+
+def call(function: str, *arguments: object) -> None:
+    """Call a function of `limits.c` once."""
+    kernel = limits._library()[function]
+    kernel.restype = None
+    kernel(*(ctypes.c_size_t(value) if isinstance(value, int) else value for value in (1, *arguments)))
+
+
+def test_rows_become_columns():
+    source, target = lines(5, 16, 24), lines(5, 24, 16)
+    call("transpose_planes", *source.shape, source.ctypes.data, target.ctypes.data)
+    np.testing.assert_array_equal(target, source.transpose(0, 2, 1))
+
+
+def test_squares_are_moved_to_where_they_would_be_as_columns():
+    source, target = lines(5, 16, 24), lines(5, 24, 16)
+    call("move_squares", *source.shape, source.ctypes.data, target.ctypes.data)
+    np.testing.assert_array_equal(target.reshape(5, 3, 8, 2, 8), source.reshape(5, 2, 8, 3, 8).transpose(0, 3, 2, 1, 4))
+
+
+def test_columns_are_turned_there_and_back():
+    source, target = lines(32, 64), lines(32, 64)
+    target[...] = 0
+    call("turn_columns", 32, 64, 512, source.ctypes.data, target.ctypes.data)
+    np.testing.assert_array_equal(target, source)
+
+
+@pytest.mark.parametrize("ahead", [0, 2])
+def test_fields_are_read_and_one_is_written(ahead):
+    fields = [lines(6, 64) for _ in range(limits.FIELDS)]
+    addresses = (ctypes.c_void_p * limits.FIELDS)(*(field.ctypes.data for field in fields))
+    total = sum(fields[1:], fields[0].copy())
+    call("update_straight", fields[0].nbytes, addresses)
+    np.testing.assert_allclose(fields[0], total, rtol=1e-14)
+    expected = fields[0] + sum(fields[1:], fields[0].copy()).sum(axis=0)
+    call("update_columns", 6, 512, 256, ahead, addresses)
+    np.testing.assert_allclose(fields[0], expected, rtol=1e-14)
