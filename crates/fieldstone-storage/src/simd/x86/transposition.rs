@@ -282,18 +282,21 @@ macro_rules! lines {
                 let all = plane.a.len();
                 let mut done = 0;
                 if !SPARSE && let Ok(columns) = <&[isize; LANES]>::try_from(columns) {
-                    while let Some(rows) = plane.a[done..].first_chunk() {
+                    let blocks = all / LANES;
+                    for turn in 0..blocks {
                         fetch.step();
+                        let first = zigzag(turn, blocks) * LANES;
+                        let rows = plane.a[first..].first_chunk().expect("a whole block");
                         // SAFETY: the block is within what the caller vouches for.
                         unsafe {
                             let squares = $turned(from, rows, u64::MAX);
-                            let to = target.wrapping_add(done * $itemsize);
+                            let to = target.wrapping_add(first * $itemsize);
                             for (&value, &column) in squares.as_flattened().iter().zip(columns) {
                                 put::<STREAM>(value, to.wrapping_offset(column), u64::MAX);
                             }
                         }
-                        done += LANES;
                     }
+                    done = blocks * LANES;
                 }
                 while done < all {
                     fetch.step();
@@ -343,6 +346,12 @@ macro_rules! lines {
             }
         }
     };
+}
+
+/// Which block comes in which turn: one of the first half, one of the second. A processor that saw blocks follow each other at one
+/// distance would go on at it behind the last one, to where the target may be that another thread writes to.
+fn zigzag(turn: usize, blocks: usize) -> usize {
+    turn / 2 + (turn % 2) * blocks.div_ceil(2)
 }
 
 /// The bytes of a line that the mask names; the next line is asked for.
@@ -486,6 +495,18 @@ mod tests {
                     }
                 }
             })
+        }
+    }
+
+    #[test]
+    fn every_block_has_one_turn_and_none_follows_another_at_one_distance() {
+        for blocks in 0..20usize {
+            let order: Vec<usize> = (0..blocks).map(|turn| zigzag(turn, blocks)).collect();
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            assert!(sorted.into_iter().eq(0..blocks), "{order:?}");
+            let alike = |three: &[usize]| three[0] + three[2] == 2 * three[1];
+            assert!(!order.windows(3).any(alike), "{order:?}");
         }
     }
 
