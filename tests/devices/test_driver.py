@@ -33,7 +33,8 @@ def run(library: Path, code: str, **settings: str) -> str:
     """What a Python process prints that finds a library in the place of the driver's."""
     code = f"import fieldstone, numpy as np\nfrom fieldstone import errors, storage\n{code}"
     environment = {name: value for name, value in os.environ.items() if name != "FIELDSTONE_DEVICE"}
-    environment |= {"LD_LIBRARY_PATH": str(library), "DOUBLE_REPORT": "1", **settings}
+    # What Python and the double print stands in the order in which it came, also where a process ends at once.
+    environment |= {"LD_LIBRARY_PATH": str(library), "DOUBLE_REPORT": "1", "PYTHONUNBUFFERED": "1", **settings}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
