@@ -58,12 +58,18 @@ def _contender(function: str, stream: bool, nbytes: int, *addresses: int) -> Cal
     kernel.restype = None
     kernel.argtypes = [ctypes.c_size_t, ctypes.c_int, ctypes.c_size_t, *[ctypes.c_void_p] * len(addresses)]
 
+    return timed(lambda calls: kernel(calls, stream, nbytes, *addresses))
+
+
+def timed(kernel: Callable[[int], object]) -> Callable[[int], float]:
+    """Return a contender of a function of C that uses OpenMP and is called with how often to do its work."""
+
     def run(calls: int) -> float:
         awake = time.perf_counter() + WARM_UP
         while time.perf_counter() < awake:
-            kernel(1, stream, nbytes, *addresses)
+            kernel(1)
         begin = time.perf_counter()
-        kernel(calls, stream, nbytes, *addresses)
+        kernel(calls)
         elapsed = time.perf_counter() - begin
         # Threads of OpenMP go on to spin, on cores that others need.
         time.sleep(PAUSE)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -17,7 +16,6 @@ from benches.arguments import CACHE_LINE, Arguments
 from benches.cases import CASES
 from benches.contenders import WARM_UP, Contender, fieldstone
 from benches.table import Table, amount, duration
-from benches.turns import PAUSE
 from fieldstone import storage
 
 # Points along I, J and K: what does not fit the caches, what the last one holds, and what each core's own do.
@@ -136,19 +134,7 @@ def _c(function: str, *arguments: object) -> Timed:
     kernel = _library()[function]
     kernel.restype = None
     given = [ctypes.c_size_t(argument) if isinstance(argument, int) else argument for argument in arguments]
-
-    def timed(calls: int) -> float:
-        awake = time.perf_counter() + WARM_UP
-        while time.perf_counter() < awake:
-            kernel(ctypes.c_size_t(1), *given)
-        begin = time.perf_counter()
-        kernel(ctypes.c_size_t(calls), *given)
-        elapsed = time.perf_counter() - begin
-        # Threads of OpenMP go on to spin, on cores that others need.
-        time.sleep(PAUSE)
-        return elapsed
-
-    return timed
+    return bandwidth.timed(lambda calls: kernel(ctypes.c_size_t(calls), *given))
 
 
 def _stencil(case: str, size: tuple[int, int, int], layout: str) -> Timed:
