@@ -24,11 +24,12 @@ def let_threads_rest() -> None:
 
 
 @functools.cache
-def _library() -> ctypes.CDLL:
-    library = compiled.library("bandwidth.c")
-    if library is None:
+def library(source: str = "bandwidth.c") -> ctypes.CDLL:
+    """Return the functions of a source in this folder; RuntimeError where there is no C compiler."""
+    found = compiled.library(source)
+    if found is None:
         raise RuntimeError("gcc is needed to measure what the machine can do; install it, or name another one in CC")
-    return library
+    return found
 
 
 def copies(target: np.ndarray, source: np.ndarray) -> Iterator[tuple[str, Callable[[int], float]]]:
@@ -54,7 +55,7 @@ def _variants(name: str, function: str, nbytes: int, *addresses: int) -> Iterato
 
 
 def _contender(function: str, stream: bool, nbytes: int, *addresses: int) -> Callable[[int], float]:
-    kernel = _library()[function]
+    kernel = library()[function]
     kernel.restype = None
     kernel.argtypes = [ctypes.c_size_t, ctypes.c_int, ctypes.c_size_t, *[ctypes.c_void_p] * len(addresses)]
 

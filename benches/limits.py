@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from benches import bandwidth, compiled, paired
+from benches import bandwidth, paired
 from benches.arguments import CACHE_LINE, Arguments
 from benches.cases import CASES
 from benches.contenders import WARM_UP, Contender, fieldstone
@@ -121,17 +121,9 @@ def _squares(rounds: int) -> Table:
     return table
 
 
-@functools.cache
-def _library() -> ctypes.CDLL:
-    library = compiled.library("limits.c")
-    if library is None:
-        raise RuntimeError("gcc is needed to measure what the machine can do; install it, or name another one in CC")
-    return library
-
-
 def _c(function: str, *arguments: object) -> Timed:
     """Return a contender that calls a function of `limits.c`; arguments are numbers, addresses and arrays of these."""
-    kernel = _library()[function]
+    kernel = bandwidth.library("limits.c")[function]
     kernel.restype = None
     given = [ctypes.c_size_t(argument) if isinstance(argument, int) else argument for argument in arguments]
     return bandwidth.timed(lambda calls: kernel(ctypes.c_size_t(calls), *given))

@@ -9,7 +9,7 @@ import shutil
 import numpy as np
 import pytest
 
-from benches import limits
+from benches import bandwidth, limits
 
 pytestmark = pytest.mark.skipif(shutil.which(os.environ.get("CC", "gcc")) is None, reason="needs a C compiler")
 
@@ -23,7 +23,7 @@ def lines(*shape: int) -> np.ndarray:
 
 def call(function: str, *arguments: object) -> None:
     """Call a function of `limits.c` once."""
-    kernel = limits._library()[function]
+    kernel = bandwidth.library("limits.c")[function]
     kernel.restype = None
     kernel(*(ctypes.c_size_t(value) if isinstance(value, int) else value for value in (1, *arguments)))
 
