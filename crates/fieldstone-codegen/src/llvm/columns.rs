@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `moves` | columns of arrays on their way into scratch and out of it |
 //! | `fetch` | rows of later levels that sweeps over wide blocks fetch |
+//! | `course` | the way of a sweep through the levels, and through groups of them |
 //! | `narrow` | sweeps over a block that is a few vectors wide |
 //! | `groups` | groups of levels that such sweeps transpose |
 //! | `meanwhile` | those that they transpose between the levels of the group before |
@@ -18,6 +19,7 @@
 
 mod ahead;
 mod carried;
+mod course;
 mod direct;
 mod early;
 mod fetch;

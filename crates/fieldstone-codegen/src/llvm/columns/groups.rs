@@ -7,6 +7,7 @@ use crate::transposed::{Moment, Next};
 use super::super::builder::Builder;
 use super::super::transposition::Way;
 use super::ColumnBlock;
+use super::course::Course;
 use super::moves::Move;
 
 /// What moves between arrays and scratch while a sweep runs.
@@ -39,9 +40,45 @@ impl<'a> Moves<'a> {
         }
         found
     }
+
+    fn are_none(&self) -> bool {
+        let all = [&self.loads, &self.meanwhile, &self.ahead, &self.stores];
+        all.iter().all(|moves| moves.is_empty())
+    }
 }
 
 impl ColumnBlock<'_> {
+    /// Transposes what is needed for a group, and the results of the one before, if a level is where the sweep comes to it.
+    pub(super) fn begin_group(
+        &self,
+        b: &mut Builder,
+        moves: &Moves<'_>,
+        course: &Course<'_>,
+        (level, group, turn): (&str, &str, &str),
+    ) {
+        if moves.are_none() {
+            return;
+        }
+        let upwards = course.upwards;
+        let begins = course.begins_group(b, level, turn);
+        let rare = b.begin_rare(&begins);
+        let before = course.behind(b, group, -1);
+        self.transpose_group(b, &moves.stores, &before, upwards);
+        match self.meanwhile(b, &moves.meanwhile, course, &before) {
+            None => self.transpose_group(b, &moves.meanwhile, group, upwards),
+            Some(meanwhile) => {
+                let not_yet = b.not(&meanwhile.is_possible);
+                b.when(&not_yet, |b| {
+                    self.transpose_group(b, &moves.meanwhile, group, upwards)
+                });
+            }
+        }
+        let following = course.behind(b, group, 1);
+        self.transpose_group(b, &moves.ahead, &following, upwards);
+        self.transpose_group(b, &moves.loads, group, upwards);
+        b.end_rare_of(&rare, &[]);
+    }
+
     /// Transposes the levels of a group, those that there are.
     pub(super) fn transpose_group(
         &self,

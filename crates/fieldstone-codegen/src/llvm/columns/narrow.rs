@@ -4,7 +4,7 @@
 //! A block has room for all lanes of its vectors. Those that have no columns are computed like the others, but only those that
 //! have are read and written outside of scratch.
 
-use fieldstone_stencil::ir::Order;
+use fieldstone_stencil::Interval;
 use fieldstone_stencil::schedule::{Stage, Sweep};
 
 use crate::direct::Direct;
@@ -15,6 +15,7 @@ use super::super::range::clip_levels;
 use super::super::transposition::Way;
 use super::ColumnBlock;
 use super::ahead::{self, Columns};
+use super::course::Course;
 use super::direct::split;
 use super::groups::Moves;
 use super::moves::Move;
@@ -44,90 +45,66 @@ impl ColumnBlock<'_> {
         moves: &Moves<'_>,
         next: &[Columns],
     ) {
-        let side = self.context.scratch.square;
         let sections = sweep.sections.iter();
         let ranges: Vec<(String, String)> = sections
             .map(|(interval, _)| clip_levels(self.entry, b, *interval, self.entry.levels.clone()))
             .collect();
-        let sections = sweep.sections.iter();
-        let fetches = sections.map(|(interval, _)| interval.start.level != interval.end.level);
-        let fetches: Vec<bool> = fetches.collect();
-        let (first, end) = range_of_all(b, ranges.iter());
-        let several = ranges.iter().zip(&fetches).filter(|(_, fetches)| **fetches);
-        let fetching = range_of_all(b, several.map(|(range, _)| range));
-        let lowest = b.value(format_args!("and i64 {first}, -{side}"));
-        let last = b.add(&end, -1);
-        let highest = b.value(format_args!("and i64 {last}, -{side}"));
-        let upwards = sweep.order != Order::Backward;
-        let beginning = if upwards { &lowest } else { &highest };
-        self.transpose_group(b, &moves.ahead, beginning, upwards);
-        self.transpose_group(b, &moves.meanwhile, beginning, upwards);
-        let distance = b.sub(&highest, &lowest);
-        let behind = b.add(&distance, 1);
-        b.for_loop("0", &behind, &side.to_string(), |b, distance| {
-            let (group, following) = if upwards {
-                let group = b.add(&lowest, distance);
-                let following = b.add(&group, side);
-                (group, following)
-            } else {
-                let group = b.sub(&highest, distance);
-                let following = b.sub(&group, side);
-                (group, following)
-            };
-            self.transpose_group(b, &moves.ahead, &following, upwards);
-            if let Some(direct) = direct {
-                let levels = (first.as_str(), end.as_str());
-                let direct = (direct, sweep.sections[0].1.as_slice());
-                return self.direct_group(b, direct, moves, (&group, levels, &fetching), next);
-            }
-            self.transpose_group(b, &moves.loads, &group, upwards);
-            let group_end = b.add(&group, side);
-            let meanwhile = self.meanwhile(
-                b,
-                &moves.meanwhile,
-                (&group, &following),
-                &fetching,
-                upwards,
-            );
-            for ((section, levels), fetches) in sweep.sections.iter().zip(&ranges).zip(&fetches) {
-                let next = if *fetches { next } else { &[] };
-                let meanwhile = meanwhile.as_ref().filter(|_| *fetches);
-                let levels = (b.max(&levels.0, &group), b.min(&levels.1, &group_end));
-                let any = b.value(format_args!("icmp slt i64 {}, {}", levels.0, levels.1));
-                b.when(&any, |b| {
-                    let section = Section {
-                        order: sweep.order,
-                        stages: &section.1,
-                        levels: &levels,
-                        past: false,
-                    };
-                    self.section(b, &section, |b, level| {
-                        let turn = b.sub(level, &group);
-                        self.fetch(b, next, &group, &turn);
-                        if let Some(meanwhile) = meanwhile {
-                            self.transpose_meanwhile(b, meanwhile, &turn);
-                        }
-                    });
+        let is_long = |(interval, _): &(Interval, _)| interval.start.level != interval.end.level;
+        let long = sweep.sections.iter().position(is_long);
+        let course = self.course(b, sweep.order, &ranges, long);
+        self.transpose_group(b, &moves.ahead, course.beginning(), course.upwards);
+        if let Some(direct) = direct {
+            let direct = (direct, sweep.sections[0].1.as_slice());
+            return self.groups_directly(b, direct, moves, &course, next);
+        }
+        for (number, ((_, stages), levels)) in sweep.sections.iter().zip(&ranges).enumerate() {
+            let any = b.value(format_args!("icmp slt i64 {}, {}", levels.0, levels.1));
+            b.when(&any, |b| {
+                let section = Section {
+                    order: sweep.order,
+                    stages,
+                    levels,
+                    past: false,
+                };
+                self.section(b, &section, |b, level| {
+                    let (group, turn) = course.place_of(b, level);
+                    self.begin_group(b, moves, &course, (level, &group, &turn));
+                    self.fetch(b, next, &group, &turn);
+                    if Some(number) == long {
+                        self.transpose_meanwhile(b, &moves.meanwhile, &course, (&group, &turn));
+                    }
                 });
-            }
-            self.fetch_rest(b, next, &group, &fetching);
-            if let Some(meanwhile) = &meanwhile {
-                let not_yet = b.not(&meanwhile.is_possible);
-                b.when(&not_yet, |b| {
-                    self.transpose_group(b, &moves.meanwhile, &following, upwards)
-                });
-            }
-            self.transpose_group(b, &moves.stores, &group, upwards);
+            });
+        }
+        self.fetch_rest(b, next, &course.highest, &course.levels);
+        self.transpose_group(b, &moves.stores, course.ending(), course.upwards);
+    }
+
+    /// The groups of a sweep upwards whose vectors may be levels of a column.
+    fn groups_directly(
+        &self,
+        b: &mut Builder,
+        direct: (&Direct, &[Stage]),
+        moves: &Moves<'_>,
+        course: &Course<'_>,
+        next: &[Columns],
+    ) {
+        let side = course.side as i64;
+        let end = b.add(&course.highest, 1);
+        b.for_loop(&course.lowest, &end, &side.to_string(), |b, group| {
+            let following = course.behind(b, group, 1);
+            self.transpose_group(b, &moves.ahead, &following, true);
+            self.direct_group(b, direct, moves, (group, &course.levels), next);
         });
     }
 
-    /// A group of a sweep upwards whose vectors may be levels of a column.
+    /// One of these groups.
     fn direct_group(
         &self,
         b: &mut Builder,
         (direct, stages): (&Direct, &[Stage]),
         moves: &Moves<'_>,
-        (group, (first, end), fetching): (&str, (&str, &str), &(String, String)),
+        (group, (first, end)): (&str, &(String, String)),
         next: &[Columns],
     ) {
         let whole = self.is_whole(b, group, (first, end));
@@ -138,19 +115,10 @@ impl ColumnBlock<'_> {
         let behind = b.add(group, self.context.scratch.square);
         let levels = (b.max(first, group), b.min(end, &behind));
         self.direct(b, (direct, stages), (group, &levels), &whole, next);
-        self.fetch_rest(b, next, group, fetching);
+        self.fetch_rest(b, next, group, &levels);
         b.when(&whole, |b| self.turn(b, direct, group));
         let (spared, others) = split(&moves.stores, direct);
         b.when(&part, |b| self.transpose_group(b, &spared, group, true));
         self.transpose_group(b, &others, group, true);
     }
-}
-
-/// From the first of some ranges to the last.
-fn range_of_all<'a>(
-    b: &mut Builder,
-    ranges: impl Iterator<Item = &'a (String, String)>,
-) -> (String, String) {
-    let (firsts, ends): (Vec<String>, Vec<String>) = ranges.cloned().unzip();
-    (b.smallest(&firsts), b.largest(&ends))
 }
