@@ -24,9 +24,9 @@ def let_threads_rest() -> None:
 
 
 @functools.cache
-def library(source: str = "bandwidth.c") -> ctypes.CDLL:
-    """Return the functions of a source in this folder; RuntimeError where there is no C compiler."""
-    found = compiled.library(source)
+def library(*sources: str) -> ctypes.CDLL:
+    """Return the functions of a source, the first of these; RuntimeError where there is no C compiler."""
+    found = compiled.library(*(sources or ("bandwidth.c",)))
     if found is None:
         raise RuntimeError("gcc is needed to measure what the machine can do; install it, or name another one in CC")
     return found

@@ -10,6 +10,7 @@
 
 typedef double vector __attribute__((vector_size(LINE), may_alias));
 typedef long long lanes __attribute__((vector_size(LINE)));
+typedef int short_lanes __attribute__((vector_size(LINE)));
 
 #define AT(address) (*(vector *)(address))
 
@@ -130,3 +131,28 @@ void turn_columns(size_t calls, size_t columns, size_t levels, size_t pitch, con
             }
         }
 }
+
+/* A whole solver, by vectors of each type. */
+#define INLINE static inline __attribute__((always_inline))
+
+enum { MOST_VECTORS = 4, MOST_LEVELS = 96 };
+
+#undef LANES
+#define REAL double
+#define NAME(name) name##_float64
+#define LANES 8
+#define FIRST_HALVES (lanes){0, 8, 1, 9, 2, 10, 3, 11}
+#define SECOND_HALVES (lanes){4, 12, 5, 13, 6, 14, 7, 15}
+#include "columns.h"
+#undef REAL
+#undef NAME
+#undef LANES
+#undef FIRST_HALVES
+#undef SECOND_HALVES
+
+#define REAL float
+#define NAME(name) name##_float32
+#define LANES 16
+#define FIRST_HALVES (short_lanes){0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23}
+#define SECOND_HALVES (short_lanes){8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31}
+#include "columns.h"

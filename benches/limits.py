@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -35,13 +36,18 @@ COLUMNS = 256
 # How many fields with contiguous columns a solver turns into vectors of levels, there and back.
 TURNED = {"vdiff": 1, "vadv": 4}
 
+# Ways of a solver in C, by the axis along which arrays are contiguous, with their numbers; and vectors of a block.
+WAYS = {"I": {"": 0}, "K": {", squares before levels": 1, ", squares between levels": 2}}
+VECTORS = (2, 4)
+
 Timed = Callable[[int], float]
 
 
 def run(rounds: int) -> Iterator[Table]:
-    """Measure what is read in which order, columns as vectors of levels, and squares."""
+    """Measure what is read in which order, columns as vectors of levels, a whole solver along them, and squares."""
     yield _reading(rounds)
     yield _columns(rounds)
+    yield _solver(rounds)
     yield _squares(rounds)
 
 
@@ -96,6 +102,66 @@ def _columns(rounds: int) -> Table:
     return table
 
 
+def _solver(rounds: int) -> Table:
+    """`vdiff` beside C with vectors in registers, whose arrays have no halo, along I and along K."""
+    columns = ["fieldstone I", "C I / it", "fieldstone K", "C K / it", "K / I", "K / I of the C"]
+    table = Table("`vdiff` beside C that is written for each layout", ["points", "type", *columns])
+    for size in (SMALL, LARGE):
+        for dtype in ("float64", "float32"):
+            stencils = {layout: _stencil("vdiff", size, layout, dtype) for layout in WAYS}
+            profile = Profile.of(size, dtype)
+            written = {layout: dict(profile.contenders(layout)) for layout in WAYS}
+            measured = paired.measure(stencils | written["I"] | written["K"], rounds, warm_up=WARM_UP)
+            best = {layout: measured.fastest(*written[layout]) for layout in WAYS}
+            both = [(duration(measured.time(layout)), measured.ratio(best[layout], layout)) for layout in WAYS]
+            ratios = [measured.ratio("K", "I"), measured.ratio(best["K"], best["I"])]
+            table.add(_points(size), dtype, *both[0], *both[1], *ratios)
+    return table
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What the solver in C reads, and where its results go."""
+
+    size: tuple[int, int, int]
+    height: np.ndarray
+    sigma: np.ndarray
+    ground: np.ndarray
+    phi: np.ndarray
+    phi_new: np.ndarray
+
+    @classmethod
+    def of(cls, size: tuple[int, int, int], dtype: str) -> Profile:
+        """Return values like those of the benchmark, in arrays with room for either layout."""
+        ni, nj, nk = size
+        itemsize = np.dtype(dtype).itemsize
+        pitch = -(-nk * itemsize // CACHE_LINE) * CACHE_LINE
+        # Planes of levels have a line between them, so that they share the sets of caches evenly.
+        nbytes = ni * nj * pitch + nk * CACHE_LINE
+        phi, phi_new = (_lines(nbytes).view(dtype) for _ in range(2))
+        phi[...] = 1 + np.arange(phi.size) % 7
+        ground = _lines(ni * nj * itemsize).view(dtype)
+        ground[...] = np.arange(ground.size) % 5
+        level = np.arange(nk) / nk
+        height, sigma = 2e4 * level**2 + 500 * level, (1 - level) ** 2
+        return cls(size, height.astype(dtype), sigma.astype(dtype), ground, phi, phi_new)
+
+    def contenders(self, layout: str) -> Iterator[tuple[str, Timed]]:
+        """All ways of the C along an axis."""
+        for name, way in WAYS[layout].items():
+            for vectors in VECTORS:
+                yield f"C {layout}, {vectors} vectors{name}", self.contender(way, vectors)
+
+    def contender(self, way: int, vectors: int) -> Timed:
+        """One of them."""
+        ni, nj, nk = self.size
+        line = CACHE_LINE // self.phi.itemsize
+        pitch = -(-nk // line) * line if way else ni * nj + line
+        arrays = (self.height, self.sigma, self.ground, self.phi, self.phi_new)
+        addresses = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+        return _c(f"diffuse_{self.phi.dtype}", way, vectors, ni, nj, nk, pitch, *addresses)
+
+
 def _squares(rounds: int) -> Table:
     """Rows that become columns, in planes, beside C that moves squares of eight by eight."""
     columns = ["fieldstone", "C", "C, squares only moved", "fieldstone, straight"]
@@ -121,16 +187,21 @@ def _squares(rounds: int) -> Table:
     return table
 
 
+def library() -> ctypes.CDLL:
+    """Return the functions of `limits.c`."""
+    return bandwidth.library("limits.c", "columns.h")
+
+
 def _c(function: str, *arguments: object) -> Timed:
     """Return a contender that calls a function of `limits.c`; arguments are numbers, addresses and arrays of these."""
-    kernel = bandwidth.library("limits.c")[function]
+    kernel = library()[function]
     kernel.restype = None
     given = [ctypes.c_size_t(argument) if isinstance(argument, int) else argument for argument in arguments]
     return bandwidth.timed(lambda calls: kernel(ctypes.c_size_t(calls), *given))
 
 
-def _stencil(case: str, size: tuple[int, int, int], layout: str) -> Timed:
-    arguments = Arguments(CASES[case], size, "float64", layout)
+def _stencil(case: str, size: tuple[int, int, int], layout: str, dtype: str = "float64") -> Timed:
+    arguments = Arguments(CASES[case], size, dtype, layout)
     contender = fieldstone.contender(arguments)
     return functools.partial(_timed, contender)
 

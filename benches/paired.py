@@ -43,6 +43,10 @@ class Rounds:
         """Return a contender's median time."""
         return statistics.median(time for time in self.times[name] if time is not None)
 
+    def fastest(self, *names: str) -> str:
+        """Return the contender with the least median time."""
+        return min(names, key=self.time)
+
     def ratio(self, name: str, *others: str) -> Spread:
         """Return how long a contender takes relative to the fastest of others in the same round."""
         columns = [self.times[other] for other in others]

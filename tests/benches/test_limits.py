@@ -9,7 +9,10 @@ import shutil
 import numpy as np
 import pytest
 
-from benches import bandwidth, limits
+from benches import limits
+from benches.case import HALO
+from benches.cases import vdiff
+from benches.windows import window
 
 pytestmark = pytest.mark.skipif(shutil.which(os.environ.get("CC", "gcc")) is None, reason="needs a C compiler")
 
@@ -23,7 +26,7 @@ def lines(*shape: int) -> np.ndarray:
 
 def call(function: str, *arguments: object) -> None:
     """Call a function of `limits.c` once."""
-    kernel = bandwidth.library("limits.c")[function]
+    kernel = limits.library()[function]
     kernel.restype = None
     kernel(*(ctypes.c_size_t(value) if isinstance(value, int) else value for value in (1, *arguments)))
 
@@ -57,3 +60,29 @@ def test_fields_are_read_and_one_is_written(ahead):
     expected = fields[0] + sum(fields[1:], fields[0].copy()).sum(axis=0)
     call("update_columns", 6, 512, 256, ahead, addresses)
     np.testing.assert_allclose(fields[0], expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("vectors", limits.VECTORS)
+def test_the_solver_is_that_of_the_stencil_however_columns_lie(dtype, vectors):
+    size = (128, 2, 21)
+    ni, nj, nk = size
+    profile = limits.Profile.of(size, dtype)
+    line = 64 // profile.phi.itemsize
+    pitch = -(-nk // line) * line
+    around = [(HALO, HALO), (HALO, HALO)]
+    phi = np.random.default_rng(0).random((nk, nj + 2 * HALO, ni + 2 * HALO)).astype(dtype) + 1
+    surface = np.pad(profile.ground.reshape(nj, ni), around, "edge")
+    expected = np.empty_like(phi)
+    vdiff.with_numpy(phi, profile.height, profile.sigma, surface, expected, 30.0, 5.0)
+    for layout, ways in limits.WAYS.items():
+        strides = (ni * nj + line, ni, 1) if layout == "I" else (1, ni * pitch, pitch)
+        given, found = (
+            np.lib.stride_tricks.as_strided(array, (nk, nj, ni), [stride * array.itemsize for stride in strides])
+            for array in (profile.phi, profile.phi_new)
+        )
+        given[...] = window(phi)
+        for way in ways.values():
+            found[...] = 0
+            profile.contender(way, vectors)(1)
+            np.testing.assert_allclose(found, window(expected), rtol={"float64": 1e-12, "float32": 1e-4}[dtype])
