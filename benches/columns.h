@@ -126,7 +126,8 @@ INLINE void NAME(along_columns)(const NAME(profile) *all, int count, int between
 /* All rows of a domain whose blocks are whole. `pitch` is what there is between levels along I, and between columns along K. */
 void NAME(diffuse)(size_t calls, size_t way, size_t count, size_t ni, size_t nj, size_t nk, size_t pitch, const REAL *height,
                    const REAL *sigma, const REAL *ground, const REAL *phi, REAL *phi_new) {
-    const NAME(profile) all = {height, sigma, 150, nk};
+    /* 30 s, and 5 m2/s. */
+    const NAME(profile) all = {height, sigma, 30 * 5, nk};
     const size_t width = count * LANES, blocks = ni / width, step = way ? pitch : 1;
     while (calls--)
 #pragma omp parallel for schedule(static)

@@ -5,7 +5,6 @@
 #include <stddef.h>
 
 #define LINE 64
-#define LANES 8
 #define FIELDS 5
 
 typedef double vector __attribute__((vector_size(LINE), may_alias));
@@ -13,6 +12,29 @@ typedef long long lanes __attribute__((vector_size(LINE)));
 typedef int short_lanes __attribute__((vector_size(LINE)));
 
 #define AT(address) (*(vector *)(address))
+#define INLINE static inline __attribute__((always_inline))
+
+/* A whole solver, and squares, by vectors of each type; all else has doubles. */
+enum { MOST_VECTORS = 4, MOST_LEVELS = 96 };
+
+#define REAL float
+#define NAME(name) name##_float32
+#define LANES 16
+#define FIRST_HALVES (short_lanes){0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23}
+#define SECOND_HALVES (short_lanes){8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31}
+#include "columns.h"
+#undef REAL
+#undef NAME
+#undef LANES
+#undef FIRST_HALVES
+#undef SECOND_HALVES
+
+#define REAL double
+#define NAME(name) name##_float64
+#define LANES 8
+#define FIRST_HALVES (lanes){0, 8, 1, 9, 2, 10, 3, 11}
+#define SECOND_HALVES (lanes){4, 12, 5, 13, 6, 14, 7, 15}
+#include "columns.h"
 
 static inline vector sum(char *const *fields, size_t at) {
     return (AT(fields[0] + at) + AT(fields[1] + at)) + (AT(fields[2] + at) + AT(fields[3] + at)) + AT(fields[4] + at);
@@ -68,31 +90,17 @@ void update_columns(size_t calls, size_t levels, size_t plane, size_t block, siz
         }
 }
 
-/* The lines of eight rows, eight elements of each, as lines of eight columns. */
-static inline void transpose(vector square[LANES]) {
-    for (int round = 0; round < 3; round++) {
-        vector mixed[LANES];
-        for (int n = 0; n < LANES / 2; n++) {
-            mixed[2 * n] = __builtin_shuffle(square[n], square[n + 4], (lanes){0, 8, 1, 9, 2, 10, 3, 11});
-            mixed[2 * n + 1] = __builtin_shuffle(square[n], square[n + 4], (lanes){4, 12, 5, 13, 6, 14, 7, 15});
-        }
-        for (int n = 0; n < LANES; n++)
-            square[n] = mixed[n];
-    }
-}
-
-static inline __attribute__((always_inline)) void move_square(
-    int transposes, const char *from, size_t from_pitch, char *to, size_t to_pitch) {
+INLINE void move_square(int transposes, const char *from, size_t from_pitch, char *to, size_t to_pitch) {
     vector square[LANES];
+    if (transposes)
+        return square_float64((const double *)from, from_pitch / sizeof(double), (double *)to, to_pitch / sizeof(double));
     for (int n = 0; n < LANES; n++)
         square[n] = AT(from + n * from_pitch);
-    if (transposes)
-        transpose(square);
     for (int n = 0; n < LANES; n++)
         AT(to + n * to_pitch) = square[n];
 }
 
-static inline __attribute__((always_inline)) void move_planes(
+INLINE void move_planes(
     int transposes, size_t planes, size_t rows, size_t columns, const char *from, char *to) {
     const size_t from_pitch = columns * sizeof(double), to_pitch = rows * sizeof(double);
 #pragma omp parallel for schedule(static)
@@ -131,28 +139,3 @@ void turn_columns(size_t calls, size_t columns, size_t levels, size_t pitch, con
             }
         }
 }
-
-/* A whole solver, by vectors of each type. */
-#define INLINE static inline __attribute__((always_inline))
-
-enum { MOST_VECTORS = 4, MOST_LEVELS = 96 };
-
-#undef LANES
-#define REAL double
-#define NAME(name) name##_float64
-#define LANES 8
-#define FIRST_HALVES (lanes){0, 8, 1, 9, 2, 10, 3, 11}
-#define SECOND_HALVES (lanes){4, 12, 5, 13, 6, 14, 7, 15}
-#include "columns.h"
-#undef REAL
-#undef NAME
-#undef LANES
-#undef FIRST_HALVES
-#undef SECOND_HALVES
-
-#define REAL float
-#define NAME(name) name##_float32
-#define LANES 16
-#define FIRST_HALVES (short_lanes){0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23}
-#define SECOND_HALVES (short_lanes){8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31}
-#include "columns.h"

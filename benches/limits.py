@@ -84,10 +84,9 @@ def _reading(rounds: int) -> Table:
 
 def _columns(rounds: int) -> Table:
     """Solvers along contiguous columns and along rows, and what it takes to turn columns into vectors and back."""
-    nk = SMALL[2]
-    pitch = -(-nk * 8 // CACHE_LINE) * CACHE_LINE
-    source, target = (_lines(COLUMNS * pitch) for _ in range(2))
-    turning = _c("turn_columns", COLUMNS, pitch // 8, pitch, source.ctypes.data, target.ctypes.data)
+    room = pitch(SMALL, "float64", "K")
+    source, target = (_lines(COLUMNS * room * 8) for _ in range(2))
+    turning = _c("turn_columns", COLUMNS, room, room * 8, source.ctypes.data, target.ctypes.data)
     columns = ["along I", "along K", "/ along I", "along I, and columns turned by C"]
     title = f"Solvers along columns of {_points(SMALL)} float64"
     table = Table(title, ["", *columns], note="columns are turned in the cores' own caches")
@@ -135,11 +134,9 @@ class Profile:
     def of(cls, size: tuple[int, int, int], dtype: str) -> Profile:
         """Return values like those of the benchmark, in arrays with room for either layout."""
         ni, nj, nk = size
+        elements = max(nk * pitch(size, dtype, "I"), ni * nj * pitch(size, dtype, "K"))
         itemsize = np.dtype(dtype).itemsize
-        pitch = -(-nk * itemsize // CACHE_LINE) * CACHE_LINE
-        # Planes of levels have a line between them, so that they share the sets of caches evenly.
-        nbytes = ni * nj * pitch + nk * CACHE_LINE
-        phi, phi_new = (_lines(nbytes).view(dtype) for _ in range(2))
+        phi, phi_new = (_lines(elements * itemsize).view(dtype) for _ in range(2))
         phi[...] = 1 + np.arange(phi.size) % 7
         ground = _lines(ni * nj * itemsize).view(dtype)
         ground[...] = np.arange(ground.size) % 5
@@ -151,16 +148,22 @@ class Profile:
         """All ways of the C along an axis."""
         for name, way in WAYS[layout].items():
             for vectors in VECTORS:
-                yield f"C {layout}, {vectors} vectors{name}", self.contender(way, vectors)
+                yield f"C {layout}, {vectors} vectors{name}", self.contender(layout, way, vectors)
 
-    def contender(self, way: int, vectors: int) -> Timed:
+    def contender(self, layout: str, way: int, vectors: int) -> Timed:
         """One of them."""
-        ni, nj, nk = self.size
-        line = CACHE_LINE // self.phi.itemsize
-        pitch = -(-nk // line) * line if way else ni * nj + line
+        dtype = self.phi.dtype.name
         arrays = (self.height, self.sigma, self.ground, self.phi, self.phi_new)
         addresses = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
-        return _c(f"diffuse_{self.phi.dtype}", way, vectors, ni, nj, nk, pitch, *addresses)
+        return _c(f"diffuse_{dtype}", way, vectors, *self.size, pitch(self.size, dtype, layout), *addresses)
+
+
+def pitch(size: tuple[int, int, int], dtype: str, layout: str) -> int:
+    """Return the elements from one level to the next along I, and from one column to the next along K."""
+    ni, nj, nk = size
+    line = CACHE_LINE // np.dtype(dtype).itemsize
+    # With a line between them, planes share the sets of caches evenly.
+    return ni * nj + line if layout == "I" else -(-nk // line) * line
 
 
 def _squares(rounds: int) -> Table:

@@ -68,15 +68,14 @@ def test_the_solver_is_that_of_the_stencil_however_columns_lie(dtype, vectors):
     size = (128, 2, 21)
     ni, nj, nk = size
     profile = limits.Profile.of(size, dtype)
-    line = 64 // profile.phi.itemsize
-    pitch = -(-nk // line) * line
+    planes, columns = (limits.pitch(size, dtype, layout) for layout in "IK")
     around = [(HALO, HALO), (HALO, HALO)]
     phi = np.random.default_rng(0).random((nk, nj + 2 * HALO, ni + 2 * HALO)).astype(dtype) + 1
     surface = np.pad(profile.ground.reshape(nj, ni), around, "edge")
     expected = np.empty_like(phi)
     vdiff.with_numpy(phi, profile.height, profile.sigma, surface, expected, 30.0, 5.0)
     for layout, ways in limits.WAYS.items():
-        strides = (ni * nj + line, ni, 1) if layout == "I" else (1, ni * pitch, pitch)
+        strides = (planes, ni, 1) if layout == "I" else (1, ni * columns, columns)
         given, found = (
             np.lib.stride_tricks.as_strided(array, (nk, nj, ni), [stride * array.itemsize for stride in strides])
             for array in (profile.phi, profile.phi_new)
@@ -84,5 +83,5 @@ def test_the_solver_is_that_of_the_stencil_however_columns_lie(dtype, vectors):
         given[...] = window(phi)
         for way in ways.values():
             found[...] = 0
-            profile.contender(way, vectors)(1)
+            profile.contender(layout, way, vectors)(1)
             np.testing.assert_allclose(found, window(expected), rtol={"float64": 1e-12, "float32": 1e-4}[dtype])
