@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import llvmlite.binding as llvm
 import pytest
 from hypothesis import settings
 
@@ -20,6 +21,13 @@ settings.load_profile("fieldstone")
 CODE = Path(__file__).resolve().parents[1] / ".pytest_cache" / "code"
 os.environ.setdefault("FIELDSTONE_CACHE_DIR", str(CODE))
 
+
+# Features that the processor is not to have begin so: tests/backends/test_narrower_registers.py asks for that.
+WITHOUT = os.environ.get("FIELDSTONE_TEST_WITHOUT")
+if WITHOUT:
+    FEATURES = llvm.get_host_cpu_features()
+    FEATURES.update({name: False for name in FEATURES if name.startswith(WITHOUT)})
+    llvm.get_host_cpu_features = lambda: FEATURES
 
 # Folders whose tests run on all backends, that of devices among them.
 ON_DEVICE = ("backends", "call", "gpu", "language")

@@ -1,5 +1,7 @@
 """Every operator and function on every type it takes, on every backend, against NumPy."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -23,6 +25,13 @@ def backend(request):
 
 ONE_OPERATION = """
 def definition(a: Field["T"], b: Field["T"], out: Field["R"]):
+    with computation(PARALLEL), interval(...):
+        out = {expression}
+"""
+
+
+SEVERAL_OPERANDS = """
+def definition(a: Field["T"], b: Field["T"], c: Field["T"], d: Field["T"], out: Field["T"]):
     with computation(PARALLEL), interval(...):
         out = {expression}
 """
@@ -148,6 +157,30 @@ def test_min_and_max_keep_nan_and_the_first_of_two_zeros(from_text, backend, nam
         {"a": a, "b": b}[text] if text in "ab" else np.full_like(a, float(text)) for text in operands.split(", ")
     )
     assert_same_bits(out, extreme(name, first, second), a, b)
+
+
+SEVERAL = [
+    ("min(min(a, b), c)", ["a", "b", "c"]),
+    ("min(a, min(b, c))", ["a", "b", "c"]),
+    ("min(a, b, c, d)", ["a", "b", "c", "d"]),
+    ("min(min(a, b), min(c, d), 1.5)", ["a", "b", "c", "d", 1.5]),
+    ("min(1.5, a, 0.0, b, c)", [1.5, "a", 0.0, "b", "c"]),
+    ("min(2.5, 1.5, a)", [2.5, 1.5, "a"]),
+    ("min(-0.0, a, b, 0.0)", [-0.0, "a", "b", 0.0]),
+]
+
+
+@pytest.mark.parametrize("dtype", REALS)
+@pytest.mark.parametrize(("expression", "operands"), SEVERAL)
+@pytest.mark.parametrize("name", ["min", "max"])
+def test_extremes_of_several(from_text, backend, name, expression, operands, dtype):
+    definition = from_text(SEVERAL_OPERANDS.format(expression=expression.replace("min", name)))
+    special = np.array([0.0, -0.0, 1.0, 1.5, -2.0, np.inf, -np.inf, np.nan], dtype)
+    fields = dict(zip("abcd", (grid.reshape(64, 8, 8) for grid in np.meshgrid(*[special] * 4)), strict=True))
+    out = np.zeros((64, 8, 8), dtype)
+    gtscript.stencil(backend, definition, dtypes={"T": np.dtype(dtype)})(*fields.values(), out)
+    values = [fields[operand] if operand in fields else np.full_like(out, operand) for operand in operands]
+    assert_same_bits(out, functools.reduce(functools.partial(extreme, name), values), fields["a"], fields["b"])
 
 
 @pytest.mark.parametrize("dtype", REALS)

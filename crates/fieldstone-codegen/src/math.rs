@@ -27,7 +27,7 @@
 //! | `a & b`, `a \| b`, `a ^ b`, `and`, `or` | integers, bool | bit by bit; both operands are evaluated | `and`, `or`, `xor` |
 //! | comparisons | reals | false if either is NaN, but `!=` is true; `-0.0 == 0.0` | `fcmp o..`, `fcmp une` |
 //! | | bool | false < true | `icmp u..` |
-//! | `min`, `max` | reals | NaN if either is; of two that are equal, as zeros may be, the first | `fcmp` and `select`, twice |
+//! | `min`, `max` | reals | NaN if either is; of two that are equal, as zeros may be, the first | `fcmp` and `select`, twice; of several at once, `or` with what `fcmp uno` finds |
 //! | | bool | and, or | `and`, `or` |
 //! | `abs` | integers / reals | wraps (`abs(MIN) == MIN`) / clears the sign bit | `llvm.abs(.., false)` / `llvm.fabs` |
 //! | `sqrt` | reals | IEEE 754 | `llvm.sqrt` |

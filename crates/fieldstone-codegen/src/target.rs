@@ -2,6 +2,8 @@
 
 use fieldstone_device::CoreCaches;
 
+use crate::tile::LINE;
+
 /// The processor that code is made for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Target {
@@ -46,9 +48,18 @@ impl Target {
         }
     }
 
+    /// Bytes of a vector of a row: a cache line also where this is two registers. What goes past the caches has to do so as whole lines,
+    /// and where points are vectors of levels, the first-level cache loses lines before a row comes to their second halves.
+    pub(crate) fn row_bytes(&self) -> usize {
+        match self.vector_bytes() {
+            16 => 16,
+            _ => LINE,
+        }
+    }
+
     /// How many vector registers there are.
     pub(crate) fn vector_registers(&self) -> usize {
-        if self.vector_bytes() < 64 { 16 } else { 32 }
+        if self.vector_bytes() < LINE { 16 } else { 32 }
     }
 
     /// Bytes of the registers whose lanes can be permuted by those of another; zero where there are none.
@@ -78,5 +89,15 @@ impl Target {
     /// Whether loads and stores of some lanes are single instructions.
     pub(crate) fn has_masked_access(&self) -> bool {
         self.has("avx2")
+    }
+
+    /// Whether what comparisons find fills a lane with bits, and is no mask of another kind.
+    pub(crate) fn compares_to_bits(&self) -> bool {
+        self.triple.starts_with("x86_64") && !self.has("avx512f")
+    }
+
+    /// Whether a store of some lanes costs what one of all of them does.
+    pub(crate) fn has_masked_stores(&self) -> bool {
+        self.has("avx512f")
     }
 }

@@ -187,10 +187,39 @@ def copy(a, b):
 }
 
 #[test]
-fn vectors_are_as_wide_as_the_registers() {
+fn vectors_are_stored_with_a_mask_at_once_only_where_that_is_one_instruction() {
+    // Levels of a column that is no multiple of a vector.
+    let stored = |features: &str, way: &str| {
+        let layout = vec![Some(Axis::K); 3];
+        let text = emitted(HORIZONTAL_DIFFUSION, &["IJK float64"; 3], layout, features);
+        text.contains(way)
+    };
+    let (whole, quarter) = ("llvm.masked.store.v8f64", "llvm.masked.store.v2f64");
+    assert!(stored(AVX512, whole) && !stored(AVX512, quarter));
+    assert!(stored("+avx,+avx2", quarter) && !stored("+avx,+avx2", whole));
+}
+
+#[test]
+fn the_least_of_several_is_one_chain_where_comparisons_make_bits() {
+    let least = "\
+def least(a, b, c):
+    with computation(PARALLEL), interval(...):
+        c = min(min(a, b), c[0, 0, 0])
+";
+    let tests = |features: &str| {
+        let layout = vec![Some(Axis::I); 3];
+        let text = emitted(least, &["IJK float64"; 3], layout, features);
+        ["fcmp uno <8 x double>", "fcmp ord <8 x double>"].map(|test| text.contains(test))
+    };
+    assert_eq!(tests("+avx,+avx2"), [true, false]);
+    assert_eq!(tests(AVX512), [false, true]);
+}
+
+#[test]
+fn vectors_of_rows_are_registers_or_lines_of_two() {
     let wide = [
         ("", "<2 x double>"),
-        ("+avx,+avx2", "<4 x double>"),
+        ("+avx,+avx2", "<8 x double>"),
         (AVX512, "<8 x double>"),
     ];
     for (features, vector) in wide {

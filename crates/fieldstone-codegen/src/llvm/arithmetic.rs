@@ -314,6 +314,49 @@ impl Arithmetic<'_> {
         self.select(&is_number, dtype, &chosen, b)
     }
 
+    /// The same of several, of each of which is told whether it is known to be a number. Each step is the processor's own minimum or
+    /// maximum, which keeps a NaN that came first; another one fills the lane of the result with bits, which is a NaN, too.
+    pub fn extremes(
+        &mut self,
+        builtin: Builtin,
+        dtype: DType,
+        values: &[(String, bool)],
+    ) -> String {
+        let before = match builtin {
+            Builtin::Min => CompareOp::Lt,
+            _ => CompareOp::Gt,
+        };
+        let mut found = values[0].0.clone();
+        for (value, _) in &values[1..] {
+            let is_before = self.compare(before, dtype, value, &found);
+            found = self.select(&is_before, dtype, value, &found);
+        }
+        let unknown: Vec<&str> = (values[1..].iter())
+            .filter_map(|(value, is_number)| (!is_number).then_some(value.as_str()))
+            .collect();
+        if unknown.is_empty() || self.fast_math.allows(Liberty::NoNans) {
+            return found;
+        }
+        let (kind, bits) = (
+            self.lanes.value(dtype),
+            self.lanes.of(&format!("i{}", 8 * dtype.size())),
+        );
+        let masks = self.lanes.of("i1");
+        found = self
+            .b
+            .value(format_args!("bitcast {kind} {found} to {bits}"));
+        for both in unknown.chunks(2) {
+            let (first, second) = (both[0], both[both.len() - 1]);
+            let is_nan = self.instruction("fcmp uno", dtype, first, second);
+            let all = self
+                .b
+                .value(format_args!("sext {masks} {is_nan} to {bits}"));
+            found = self.b.value(format_args!("or {bits} {found}, {all}"));
+        }
+        self.b
+            .value(format_args!("bitcast {bits} {found} to {kind}"))
+    }
+
     fn class(&mut self, builtin: Builtin, dtype: DType, a: &str) -> String {
         const NAN: u32 = 0x003;
         const INFINITE: u32 = 0x204;

@@ -216,7 +216,7 @@ impl<'a> Fused<'a> {
         } = setting;
         let widest = |computed: &Computed<'_>| widest(&context.program.stencil, computed.stage);
         let widest = stages.iter().map(widest).max().unwrap_or(1);
-        let width = (context.target.vector_bytes() / widest).min(MOST_LANES);
+        let width = (context.target.row_bytes() / widest).min(MOST_LANES);
         let panel = stages[0].row.panel.as_ref();
         let preheaders = stages
             .iter()

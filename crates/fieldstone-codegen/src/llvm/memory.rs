@@ -7,6 +7,7 @@ use super::body::Body;
 use super::builder::Builder;
 use super::bytes;
 use super::entry::Entry;
+use super::masked::Stored;
 use super::place::RowPointer;
 use super::prefetch::prefetch;
 use super::types::{self, Lanes};
@@ -231,7 +232,7 @@ impl Body<'_, '_> {
     }
 
     fn are_eight_bytes(&self, dtype: DType) -> bool {
-        let has_such = self.context.target.vector_bytes() == 64;
+        let has_such = self.context.target.has_masked_stores();
         has_such && bytes::are_eight(self.lanes, dtype.size())
     }
 
@@ -251,45 +252,30 @@ impl Body<'_, '_> {
     }
 
     pub(super) fn store(&mut self, dtype: DType, value: &str, address: &str) {
-        let (kind, align) = (self.lanes.memory(dtype), dtype.size());
-        let Some(mask) = self.mask.clone() else {
-            self.b.effect(format_args!(
-                "store {kind} {value}, ptr {address}, align {align}"
-            ));
-            return;
-        };
-        if self.lanes.width == 1 {
-            self.b.when(&mask, |b| {
-                b.effect(format_args!(
-                    "store {kind} {value}, ptr {address}, align {align}"
-                ));
-            });
-            return;
-        }
-        if self.are_eight_bytes(dtype) {
-            return bytes::store(self.b, value, &mask, address);
-        }
-        let function = format!("llvm.masked.store.{}.p0", self.memory_suffix(dtype));
-        let (align, masks) = (align.to_string(), self.lanes.of("i1"));
-        let arguments = [
-            (kind.as_str(), value),
-            ("ptr", address),
-            ("i32", &align),
-            (&masks, &mask),
-        ];
-        self.b.call_void(&function, &arguments);
+        self.store_with(dtype, value, address, false);
     }
 
-    /// As [`Body::store`], volatile without a mask: LLVM makes one store of this and the one past the caches in another branch
-    /// otherwise.
+    /// As [`Body::store`], where all lanes are stored volatile: LLVM makes one store of this and the one past the caches in another
+    /// branch otherwise.
     pub(super) fn store_apart(&mut self, dtype: DType, value: &str, address: &str) {
-        if self.mask.is_some() {
-            return self.store(dtype, value, address);
+        self.store_with(dtype, value, address, true);
+    }
+
+    fn store_with(&mut self, dtype: DType, value: &str, address: &str, apart: bool) {
+        let stored = Stored {
+            lanes: self.lanes,
+            element: types::memory(dtype),
+            size: dtype.size(),
+            apart,
+            has_masked_stores: self.context.target.has_masked_stores(),
+        };
+        match self.mask.clone() {
+            None => stored.whole(self.b, value, address),
+            Some(mask) if self.lanes.width == 1 => {
+                self.b.when(&mask, |b| stored.whole(b, value, address));
+            }
+            Some(mask) => stored.store(self.b, value, &mask, address),
         }
-        let (kind, align) = (self.lanes.memory(dtype), dtype.size());
-        self.b.effect(format_args!(
-            "store volatile {kind} {value}, ptr {address}, align {align}"
-        ));
     }
 
     pub(super) fn store_past_caches(&mut self, dtype: DType, value: &str, address: &str) {

@@ -51,6 +51,7 @@ mod fused;
 mod kernel;
 mod level;
 mod loops;
+mod masked;
 mod memory;
 mod module;
 mod numbering;

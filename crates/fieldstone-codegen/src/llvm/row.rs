@@ -16,7 +16,7 @@ use super::past::{self, Rest, Shifted, ToLines};
 use super::place::{self, Panel, Row, Spacing};
 use super::preheader::{Preheader, preheader};
 use super::types::Lanes;
-use super::width::width;
+use super::width::{line_of_points, width};
 
 /// Where in a row something is fetched that is needed later.
 pub(super) enum At<'a> {
@@ -48,7 +48,10 @@ pub(super) fn stage(
     if let Some(panel) = &row.panel {
         return panels(context, entry, b, stage, (row, panel), range);
     }
-    let width = width(context, stage, row.vector);
+    let width = match streams(entry, stage) {
+        true => line_of_points(context, stage, row.vector),
+        false => width(context, stage, row.vector),
+    };
     let preheader = preheader(context, entry, b, stage, row, true);
     let length = b.sub(&range.1, &range.0);
     let length = b.max(&length, "0");
@@ -80,6 +83,13 @@ pub(super) fn stage(
     };
     computed.whole_vectors(b);
     computed.end(b);
+}
+
+/// Whether a stage has results that may go past the caches.
+fn streams(entry: &Entry, stage: &Stage) -> bool {
+    let mut written = (stage.statements.iter())
+        .flat_map(|statement| Accesses::of(statement).written().collect::<Vec<_>>());
+    written.any(|target| entry.streamed.contains(&target))
 }
 
 /// A stage and the points of a row that it is computed for: whole vectors up to `main_end`, and fewer than one behind them.

@@ -9,6 +9,7 @@ use crate::tile::LINE;
 
 use super::builder::Builder;
 use super::bytes;
+use super::masked::Stored;
 use super::memory::splat;
 use super::prefetch::{Purpose, prefetch};
 use super::types::Lanes;
@@ -41,6 +42,8 @@ pub(super) struct Squares {
     pub pitch: usize,
     /// Whether whole squares are stored past the caches. Their rows are cache lines, and those of all columns begin where one does.
     pub past: bool,
+    /// As the target says.
+    pub has_masked_stores: bool,
     /// Which of what is transposed for a nest it is, where it is a composed value.
     pub composed: Option<usize>,
 }
@@ -336,18 +339,15 @@ impl Squares {
                 None => b.effect(format_args!(
                     "store {kind} {value}, ptr {address}, align {align}"
                 )),
-                Some(masks) if bytes::are_eight(self.lanes(), self.size) => {
-                    bytes::store(b, value, &masks[number], address);
-                }
                 Some(masks) => {
-                    let arguments = [
-                        (kind.as_str(), value.as_str()),
-                        ("ptr", address),
-                        ("i32", &align.to_string()),
-                        (&self.lanes().of("i1"), &masks[number]),
-                    ];
-                    let function = format!("llvm.masked.store.{}.p0", self.suffix());
-                    b.call_void(&function, &arguments);
+                    let stored = Stored {
+                        lanes: self.lanes(),
+                        element: self.element(),
+                        size: self.size,
+                        apart: false,
+                        has_masked_stores: self.has_masked_stores,
+                    };
+                    stored.store(b, value, &masks[number], address);
                 }
             }
         }

@@ -45,7 +45,7 @@ impl Scratch {
     ) -> Scratch {
         let widest = nest.stages.iter().map(|stage| widest(stencil, stage)).max();
         let widest = widest.unwrap_or(1);
-        let lanes = (target.vector_bytes() / widest).clamp(1, MOST_LANES);
+        let lanes = (target.row_bytes() / widest).clamp(1, MOST_LANES);
         let line = lanes.max(LINE / widest);
         let chosen = choices.tile(Axis::K);
         let chosen = chosen.map(|levels| levels.min(PANEL_LEVELS).next_multiple_of(lanes));

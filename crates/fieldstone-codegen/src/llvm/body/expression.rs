@@ -17,6 +17,16 @@ fn is_number_but_zero(expr: &Expr) -> bool {
     }
 }
 
+/// The operands of calls of a function in each other, in order.
+fn flatten<'e>(builtin: Builtin, expr: &'e Expr, operands: &mut Vec<&'e Expr>) {
+    match &expr.kind {
+        ExprKind::Call(function, arguments) if *function == builtin => {
+            (arguments.iter()).for_each(|argument| flatten(builtin, argument, operands));
+        }
+        _ => operands.push(expr),
+    }
+}
+
 impl Body<'_, '_> {
     /// Evaluates where a condition holds, too.
     fn where_also(&mut self, condition: &str, expr: &Expr) -> String {
@@ -106,6 +116,11 @@ impl Body<'_, '_> {
                 let (a, b) = (self.expression(left), self.expression(right));
                 self.arithmetic().select(&condition, dtype, &a, &b)
             }
+            ExprKind::Call(builtin @ (Builtin::Min | Builtin::Max), _)
+                if self.has_extremes(expr) =>
+            {
+                self.extremes(*builtin, expr)
+            }
             ExprKind::Call(builtin, arguments) => {
                 if let (Builtin::Pow, [base, exponent]) = (builtin, arguments.as_slice()) {
                     return self.power(base, exponent);
@@ -122,6 +137,27 @@ impl Body<'_, '_> {
                     .call(*builtin, arguments[0].dtype(), &values)
             }
         }
+    }
+
+    /// Whether the least or the largest of several is found at once.
+    fn has_extremes(&self, expr: &Expr) -> bool {
+        self.context.target.compares_to_bits() && expr.dtype().is_float() && self.lanes.width > 1
+    }
+
+    /// The least or the largest of all that calls of the function in each other have.
+    fn extremes(&mut self, builtin: Builtin, expr: &Expr) -> String {
+        let mut operands = Vec::new();
+        flatten(builtin, expr, &mut operands);
+        if is_number_but_zero(operands[0]) {
+            // Then their order is all the same, and what is known to be a number had better not come first.
+            operands.rotate_left(1);
+        }
+        let values = operands.into_iter().map(|operand| {
+            let value = self.expression(operand);
+            (value, matches!(operand.kind, ExprKind::Literal(_)))
+        });
+        let values: Vec<(String, bool)> = values.collect();
+        self.arithmetic().extremes(builtin, expr.dtype(), &values)
     }
 
     fn power(&mut self, base: &Expr, exponent: &Expr) -> String {

@@ -52,6 +52,7 @@ pub(super) fn squares_of(context: &Context<'_>, way: Way, array: &Transposed) ->
         side: context.scratch.square,
         pitch: context.scratch.level_bytes,
         past: false,
+        has_masked_stores: context.target.has_masked_stores(),
         composed: composed.and_then(|_| context.scratch.transposed.iter().position(same)),
     }
 }

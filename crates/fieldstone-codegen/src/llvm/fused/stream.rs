@@ -11,6 +11,7 @@ use super::{Fused, REACH, Source, Stream};
 use crate::llvm::builder::Builder;
 use crate::llvm::place::{self, Spacing};
 use crate::llvm::preheader::across;
+use crate::tile::LINE;
 
 impl Fused<'_> {
     /// The stage of this loop that made a row before stage `reader` reads it.
@@ -127,7 +128,7 @@ impl Fused<'_> {
             i64::from(need.key.1.along(self.roles.vector)).abs() <= REACH * self.width()
         });
         // Narrower vectors rarely lie across two lines, and shuffles of theirs cost more than loads.
-        let cheap = self.panel.is_some() || self.context.target.vector_bytes() == 64;
+        let cheap = self.panel.is_some() || self.context.target.vector_bytes() == LINE;
         let exact = self.one_vector().is_some() || self.is_exact(target);
         pointer.spacing == Spacing::Contiguous && near && cheap && !exact
     }

@@ -1,0 +1,40 @@
+"""Code for processors with narrower vector registers than this one has: tests in a process that does without."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import llvmlite.binding as llvm
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+# Where vectors are masked, stored past the caches, shared by rows, moved along K, and where numbers are compared.
+PARTS = (
+    "test_arithmetic.py::test_min_and_max_keep_nan_and_the_first_of_two_zeros",
+    "test_arithmetic.py::test_extremes_of_several",
+    "test_groups_of_levels.py",
+    "test_padding.py",
+    "test_past_the_caches.py",
+    "test_rows_of_levels.py",
+    "test_shared_vectors.py",
+    "test_short_columns.py",
+)
+
+FEATURES = llvm.get_host_cpu_features()
+
+
+@pytest.mark.skipif("FIELDSTONE_TEST_WITHOUT" in os.environ, reason="this is the process that does without")
+@pytest.mark.skipif("avx" not in FEATURES, reason="the processor has no such registers")
+@pytest.mark.parametrize("feature", ["avx512", "avx"])
+def test_without(feature: str) -> None:
+    if not FEATURES["avx512f" if feature == "avx512" else "avx"]:
+        return  # All other tests are without.
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command += [f"tests/backends/{part}" for part in PARTS]
+    environment = os.environ | {"FIELDSTONE_TEST_WITHOUT": feature}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
