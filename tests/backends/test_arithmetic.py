@@ -183,6 +183,17 @@ def test_extremes_of_several(from_text, backend, name, expression, operands, dty
     assert_same_bits(out, functools.reduce(functools.partial(extreme, name), values), fields["a"], fields["b"])
 
 
+@pytest.mark.parametrize("expression", ["min(a, NAN)", "max(NAN, a, 1.5)", "min(a, 1.5, NAN, 0.0)"])
+def test_a_constant_that_is_nan_is_kept(from_text, backend, expression):
+    with_nan = ONE_OPERATION.replace("    with", "    from __externals__ import NAN\n    with")
+    definition = from_text(with_nan.format(expression=expression))
+    dtypes = {"T": np.dtype("float64"), "R": np.dtype("float64")}
+    a, b = operands("float64")
+    out = np.zeros_like(a)
+    gtscript.stencil(backend, definition, dtypes=dtypes, externals={"NAN": float("nan")})(a, b, out)
+    assert np.isnan(out).all()
+
+
 @pytest.mark.parametrize("dtype", REALS)
 def test_round_away_from_zero(from_text, backend, dtype):
     a, b, out = run(from_text, backend, "round_away_from_zero(a)", dtype, dtype)

@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 PARTS = (
     "test_arithmetic.py::test_min_and_max_keep_nan_and_the_first_of_two_zeros",
     "test_arithmetic.py::test_extremes_of_several",
+    "test_arithmetic.py::test_a_constant_that_is_nan_is_kept",
     "test_groups_of_levels.py",
     "test_padding.py",
     "test_past_the_caches.py",

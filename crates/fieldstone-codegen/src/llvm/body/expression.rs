@@ -17,6 +17,15 @@ fn is_number_but_zero(expr: &Expr) -> bool {
     }
 }
 
+/// Whether it is a literal other than NaN.
+fn is_number(expr: &Expr) -> bool {
+    match expr.kind {
+        ExprKind::Literal(Literal::Float(value)) => !value.is_nan(),
+        ExprKind::Literal(_) => true,
+        _ => false,
+    }
+}
+
 /// The operands of calls of a function in each other, in order.
 fn flatten<'e>(builtin: Builtin, expr: &'e Expr, operands: &mut Vec<&'e Expr>) {
     match &expr.kind {
@@ -154,7 +163,7 @@ impl Body<'_, '_> {
         }
         let values = operands.into_iter().map(|operand| {
             let value = self.expression(operand);
-            (value, matches!(operand.kind, ExprKind::Literal(_)))
+            (value, is_number(operand))
         });
         let values: Vec<(String, bool)> = values.collect();
         self.arithmetic().extremes(builtin, expr.dtype(), &values)
