@@ -139,6 +139,7 @@ impl Compilation {
             first,
             second,
             shared_is_far,
+            waits_for_few,
         } = caches;
         [
             env!("CARGO_PKG_VERSION").to_owned(),
@@ -146,7 +147,7 @@ impl Compilation {
             triple,
             cpu,
             features,
-            format!("{first} {second} {shared_is_far}"),
+            format!("{first} {second} {shared_is_far} {waits_for_few}"),
             self.backend.to_owned(),
             fieldstone_stencil::text::print_program(&self.program),
         ]

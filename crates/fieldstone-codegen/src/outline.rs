@@ -1,6 +1,6 @@
 //! What of a call matters to how its code is made, beside the layout of its arrays.
 
-use fieldstone_device::shared_cache;
+use fieldstone_device::{CoreCaches, shared_cache};
 use fieldstone_stencil::ir::{Field, Order, Stencil};
 use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::Plane;
@@ -55,11 +55,11 @@ impl Supply {
     }
 
     /// What code of a stencil is made for, on arrays that are contiguous along an axis: others run it as well.
-    pub(crate) fn of_code(self, stencil: &Stencil, contiguous: Axis) -> Supply {
+    pub(crate) fn of_code(self, stencil: &Stencil, contiguous: Axis, caches: CoreCaches) -> Supply {
         let mut computations = stencil.computations.iter();
         let sweeps = computations.any(|one| one.order != Order::Parallel);
         let matters = match self {
-            Supply::Caches => contiguous == Axis::K,
+            Supply::Caches => contiguous == Axis::K || caches.waits_for_few,
             Supply::Ragged => contiguous != Axis::K,
             Supply::Memory => false,
         };

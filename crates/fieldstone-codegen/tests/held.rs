@@ -27,6 +27,25 @@ fn supplied(
     choices: &str,
     supply: Supply,
 ) -> llvm::Module {
+    on(
+        CoreCaches::default(),
+        text,
+        fields,
+        features,
+        choices,
+        supply,
+    )
+}
+
+/// The same with other caches.
+fn on(
+    caches: CoreCaches,
+    text: &str,
+    fields: &[&str],
+    features: &str,
+    choices: &str,
+    supply: Supply,
+) -> llvm::Module {
     let program = program(text, fields).for_schedule().0;
     let layout = Layout(vec![Some(Axis::I); fields.len()]);
     let schedule = schedule::build(&program, Neighbours::along(layout.contiguous()));
@@ -34,7 +53,7 @@ fn supplied(
         triple: String::from("x86_64-unknown-linux-gnu"),
         cpu: String::from("x86-64"),
         features: features.to_owned(),
-        caches: CoreCaches::default(),
+        caches,
     };
     let choices = Choices::parse(choices).expect("choices");
     llvm::emit(&program, &schedule, (&layout, supply), &target, &choices)
@@ -74,6 +93,20 @@ fn blocks_are_wide_where_rows_from_memory_begin_within_lines() {
     };
     assert_eq!(columns(Supply::Memory), Some(32));
     assert!(columns(Supply::Ragged) > Some(32));
+}
+
+#[test]
+fn blocks_from_memory_are_wide_where_a_core_waits_for_few_lines() {
+    let caches = CoreCaches {
+        waits_for_few: true,
+        ..CoreCaches::default()
+    };
+    let module = |supply| on(caches, THOMAS, &["IJK float64"; 5], AVX512, "", supply);
+    let columns = |supply| module(supply).kernels[0].scratch.vector;
+    assert_eq!(columns(Supply::Caches), Some(32));
+    assert!(columns(Supply::Memory) > Some(32));
+    // Into whichever cache lines are fetched, a core waits for them at its first one.
+    assert!(!module(Supply::Caches).text.contains("i32 0, i32 2, i32 1)"));
 }
 
 #[test]

@@ -125,6 +125,24 @@ fn the_next_row_of_vectors_of_levels_is_fetched_where_the_last_cache_is_far_and_
 }
 
 #[test]
+fn rows_are_left_to_the_core_where_it_waits_for_few_lines() {
+    let ahead = |axis, waits_for_few| {
+        let caches = CoreCaches {
+            shared_is_far: true,
+            waits_for_few,
+            ..CoreCaches::default()
+        };
+        let arrays = (vec![Some(axis); 3], Supply::default());
+        let target = target(AVX512, caches);
+        let module = module_for(HORIZONTAL_DIFFUSION, &["IJK float64"; 3], arrays, &target);
+        module.kernels[0].fetched_ahead(1 << 30, [1000, 50, 80], 1 << 20)
+    };
+    assert_eq!([false, true].map(|few| ahead(Axis::I, few)), [2, 0]);
+    // Points that are vectors of levels are apart in memory.
+    assert_eq!([false, true].map(|few| ahead(Axis::K, few)), [1, 2]);
+}
+
+#[test]
 fn narrow_blocks_of_columns_keep_little_that_the_first_level_cache_has_no_room_for() {
     // Four columns of temporaries, of which the way back reads every level.
     let solve = "\

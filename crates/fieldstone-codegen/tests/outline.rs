@@ -17,7 +17,13 @@ use support::idle::Idle;
 use support::{HORIZONTAL_DIFFUSION, THOMAS, program};
 
 fn native(program: &Program, cache: Cache, reuse: Reuse) -> Native {
+    waiting(program, cache, reuse, false)
+}
+
+/// The same on a core that waits for few lines at a time, or not.
+fn waiting(program: &Program, cache: Cache, reuse: Reuse, for_few: bool) -> Native {
     let mut jit = Idle::new();
+    jit.target.caches.waits_for_few = for_few;
     jit.target.features = String::from("+sse,+avx,+avx2,+avx512f");
     jit.target.caches.first = 12 << 10;
     let jit = Arc::new(jit);
@@ -53,19 +59,20 @@ fn code_is_made_for_where_arrays_are_if_that_matters() {
         program(HORIZONTAL_DIFFUSION, &["IJK float64"; 3]),
     );
     // Those that have code of their own, beside that for arrays in memory.
-    for (program, fields, axis, own) in [
-        (&sweeps, 5, Axis::K, Some(Supply::Caches)),
-        (&sweeps, 5, Axis::I, Some(Supply::Ragged)),
-        (&sweeps, 5, Axis::J, Some(Supply::Ragged)),
-        (&rows, 3, Axis::K, None),
-        (&rows, 3, Axis::I, None),
+    for (program, fields, axis, for_few, own) in [
+        (&sweeps, 5, Axis::K, false, &[Supply::Caches][..]),
+        (&sweeps, 5, Axis::I, false, &[Supply::Ragged]),
+        (&sweeps, 5, Axis::J, false, &[Supply::Ragged]),
+        (&sweeps, 5, Axis::I, true, &[Supply::Caches, Supply::Ragged]),
+        (&rows, 3, Axis::K, false, &[]),
+        (&rows, 3, Axis::I, true, &[]),
     ] {
-        let native = native(program, Cache::none(), Reuse::Yes);
+        let native = waiting(program, Cache::none(), Reuse::Yes, for_few);
         let variant = |supply| supplied(&native, axis, fields, supply).unwrap();
         let usual = variant(Supply::Memory);
         for supply in [Supply::Caches, Supply::Ragged] {
             let is_own = !Arc::ptr_eq(&usual, &variant(supply));
-            assert_eq!(is_own, own == Some(supply), "{axis} {supply:?}");
+            assert_eq!(is_own, own.contains(&supply), "{axis} {supply:?}");
         }
     }
 }

@@ -15,6 +15,9 @@ pub struct CoreCaches {
     pub second: usize,
     /// Whether the cache that cores share is hardly nearer than memory: a core gets about as many bytes at a time from either.
     pub shared_is_far: bool,
+    /// Whether the first one waits for a dozen lines at a time at most, and for fewer than the core gets without being told. What goes
+    /// past the caches waits there, and what is fetched into any of them.
+    pub waits_for_few: bool,
 }
 
 impl Default for CoreCaches {
@@ -24,6 +27,7 @@ impl Default for CoreCaches {
             first: 48 << 10,
             second: 1 << 20,
             shared_is_far: false,
+            waits_for_few: false,
         }
     }
 }
@@ -34,17 +38,22 @@ pub fn core_caches() -> CoreCaches {
     *CACHES.get_or_init(|| {
         let [first, second] = ask().map(|bytes| bytes.filter(|&bytes| bytes > 0));
         let usual = CoreCaches::default();
-        let second = second.unwrap_or(usual.second);
+        let (first, second) = (first.unwrap_or(usual.first), second.unwrap_or(usual.second));
+        let shared_is_far = second >= SECOND_ON_A_MESH && has_mesh();
         CoreCaches {
-            first: first.unwrap_or(usual.first),
+            first,
             second,
-            shared_is_far: second >= SECOND_ON_A_MESH && has_mesh(),
+            shared_is_far,
+            waits_for_few: shared_is_far && first <= FIRST_THAT_WAITS_FOR_FEW,
         }
     })
 }
 
 /// Second-level caches of cores on a mesh have so many bytes at least.
 const SECOND_ON_A_MESH: usize = 1 << 20;
+
+/// First-level caches of the first generations of such cores, which wait for 12 lines, have so many bytes.
+const FIRST_THAT_WAITS_FOR_FEW: usize = 32 << 10;
 
 /// Whether the processor may have the mesh of Intel's for servers. From its last cache a core gets 8 bytes or so in a cycle, as from
 /// memory.
@@ -79,9 +88,10 @@ pub fn near_caches(threads: usize) -> usize {
     let CoreCaches {
         second,
         shared_is_far,
+        waits_for_few,
         ..
     } = core_caches();
-    match shared_is_far {
+    match shared_is_far && !waits_for_few {
         true => second.saturating_mul(threads),
         false => shared_cache(threads),
     }

@@ -196,9 +196,9 @@ impl Length {
 
 /// What a sweep in registers fetches rows of later levels for.
 pub(super) fn purpose_of_held(target: &Target) -> Purpose {
-    match target.caches.first {
-        PATIENT.. => Purpose::Soon,
-        _ => Purpose::Later,
+    match target.caches.first >= PATIENT || target.caches.waits_for_few {
+        true => Purpose::Soon,
+        false => Purpose::Later,
     }
 }
 
@@ -239,7 +239,7 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch, target: &Target
     };
     let long = |most| length(FURTHER * BYTES_AHEAD, most);
     let short = || length(BYTES_AHEAD, MOST_SHORT_AHEAD);
-    if roles.are_panels() && target.caches.shared_is_far {
+    if roles.are_panels() && target.caches.shared_is_far && !target.caches.waits_for_few {
         return Fetch {
             unless: Some(Cached::Most),
             ..Fetch::always(PANELS_AHEAD)
@@ -272,6 +272,9 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch, target: &Target
             unless: None,
             length: is_short.then(short),
         };
+    }
+    if !is_short && target.caches.waits_for_few {
+        return Fetch::NOTHING;
     }
     let (ahead, eighths, length) = match scratch.plane {
         // What they read again is near, which is most of it.

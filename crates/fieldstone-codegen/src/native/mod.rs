@@ -146,7 +146,7 @@ impl Native {
         let axis = (choices.vector).unwrap_or_else(|| contiguous(program, &elements));
         Domains {
             neighbours: choices.neighbours(Neighbours::on(program, axis, outline.plane)),
-            supply: outline.supply.of_code(&program.stencil, axis),
+            supply: (outline.supply).of_code(&program.stencil, axis, self.target().caches),
             size: None,
         }
     }

@@ -98,10 +98,16 @@ impl Scratch {
             let temporaries = columns.iter().map(|(id, _, _)| *id).collect();
             held_columns(stencil, nest, &temporaries, target)
         };
+        let may_be_held = match supply {
+            Supply::Caches => true,
+            // A row of such a block is so short that only what is fetched is asked for ahead.
+            Supply::Memory => !target.caches.waits_for_few,
+            // Rows of blocks that begin within lines would go through the caches.
+            Supply::Ragged => false,
+        };
         let slim = match chosen {
             _ if is_turned => Some(narrow),
-            // Rows of blocks that begin within lines would go through the caches.
-            None if transposed.is_empty() && supply != Supply::Ragged => held(),
+            None if transposed.is_empty() && may_be_held => held(),
             _ => None,
         };
         let mut scratch = Scratch {

@@ -76,7 +76,7 @@ impl Scratch {
             lanes: Some(lanes),
             line: chosen.is_none().then_some(line),
             columns: is_far.then(|| target.caches.second / 4 * 3 / bytes_read(stencil, nest)),
-            soon: is_far && !fill(short),
+            soon: is_far && !target.caches.waits_for_few && !fill(short),
             left: target.caches.second - budget,
             slide: choices.tile(nest.roles.slide),
             block: Some(levels),
