@@ -21,7 +21,7 @@ const TILES_PER_THREAD: usize = 4;
 const FEWEST_ROWS_OF_VECTOR: usize = 8;
 
 /// Rows of a tile whose columns stay in the second-level cache, at least: those at its edges are read and computed twice.
-const FEWEST_ROWS_OF_COLUMNS: usize = 16;
+const FEWEST_ROWS_OF_COLUMNS: usize = 32;
 
 /// Points of a row of which the begin and the end hardly count.
 pub(crate) const LONG_ROW: usize = 2048;
@@ -325,7 +325,7 @@ mod tests {
         };
         assert_eq!(size(80, Lines::Apart), [40, 32]);
         assert_eq!(size(40, Lines::Apart), [80, 32]);
-        assert_eq!(size(800, Lines::Apart), [16, 32], "rows at edges count");
+        assert_eq!(size(800, Lines::Apart), [30, 32], "rows at edges count");
         assert!(size(80, Lines::Shared)[0] > 80, "no lines of their own");
     }
 }
