@@ -24,8 +24,10 @@ def by_square(a: Field["real"], out: Field["real"], *, b: "real"):
 
 
 def by_literal(a: Field["real"], out: Field["real"]):
+    from __externals__ import LITERAL
+
     with computation(PARALLEL), interval(...):
-        out = a / 3.0
+        out = a / LITERAL
 
 
 def dividends(dtype):
@@ -64,20 +66,71 @@ def on_a_row(values, backend):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("definition", [by_scalar, by_square, by_literal])
+@pytest.mark.parametrize("definition", [by_scalar, by_square])
 def test_quotients_are_rounded_as_a_division(definition, backend, dtype):
     stencil = gtscript.stencil(backend, definition=definition, dtypes={"real": dtype})
     values = dividends(dtype)
     a, out = on_a_row(values, backend)
     for divisor in divisors(dtype):
-        keywords = {"b": divisor} if definition is not by_literal else {}
-        stencil(a, out, **keywords)
+        stencil(a, out, b=divisor)
         with np.errstate(all="ignore"):
-            by = {by_scalar: divisor, by_square: divisor * divisor, by_literal: dtype(3)}[definition]
-            expected = values / by
-        found = np.asarray(out).ravel()
-        same = (found == expected) & (np.signbit(found) == np.signbit(expected)) | np.isnan(found) & np.isnan(expected)
-        assert same.all(), (divisor, values[~same][:3], found[~same][:3], expected[~same][:3])
+            by = {by_scalar: divisor, by_square: divisor * divisor}[definition]
+        assert_divided(values, by, out)
+
+
+def assert_divided(values, divisor, out):
+    found = np.asarray(out).ravel()
+    with np.errstate(all="ignore"):
+        expected = values / divisor
+    same = (found == expected) & (np.signbit(found) == np.signbit(expected)) | np.isnan(found) & np.isnan(expected)
+    assert same.all(), (divisor, values[~same][:3], found[~same][:3], expected[~same][:3])
+
+
+# Numbers whose mantissas are short, up to what counts as that in either type, and others.
+SHORT = [3.0, -6.0, 12.0, 0.75, 49.0, 1000.0, 86400.0, 2.0**17 + 1, 3 * 2.0**38, 2.0**46 + 1]
+OTHERS = [2.0**50 + 1, 0.1, 4.0, 3e-9, 3e-20]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("literal", [*SHORT, *OTHERS])
+def test_quotients_by_literals_are_rounded_as_a_division(literal, backend, dtype):
+    stencil = literally(literal, backend, dtype)
+    values = dividends(dtype)
+    a, out = on_a_row(values, backend)
+    stencil(a, out)
+    assert_divided(values, dtype(literal), out)
+
+
+def literally(literal, backend, dtype):
+    return gtscript.stencil(backend, definition=by_literal, dtypes={"real": dtype}, externals={"LITERAL": literal})
+
+
+@pytest.mark.parametrize("literal", [3.0, 7.0, 49.0, 1000.0, 86400.0, 2.0**18 - 1])
+def test_all_mantissas_of_single_precision_are_rounded_as_a_division(literal):
+    values = np.arange(1 << 23, 1 << 24, dtype=np.float32).reshape(-1, 1, 1)
+    a = storage.storage(values, defaults="cpu_ifirst")
+    out = storage.zeros(a.shape, np.float32, defaults="cpu_ifirst")
+    literally(literal, "cpu_ifirst", np.float32)(a, out)
+    assert_divided(values.ravel(), np.float32(literal), out)
+
+
+@pytest.mark.parametrize("literal", [3, 49, 675, 2**20 + 7, 2**46 + 1, 2**47 - 1])
+def test_quotients_nearest_to_the_middle_between_two_numbers_are_rounded_as_a_division(literal):
+    # The dividend times a power of two is an odd multiple of half the divisor, but for one.
+    random = np.random.default_rng(3)
+    values = []
+    for doublings in (literal.bit_length(), literal.bit_length() + 1):
+        for off in (-1, 1):
+            first = off * pow(2, -doublings, literal) % literal
+            least = (2**52 - first) // literal + 1
+            multiples = random.integers(0, max(1, 2**52 // literal), POINTS // 4).tolist()
+            values += [first + (least + multiple) * literal for multiple in multiples]
+    values = np.array([value for value in values if value < 2**53][:POINTS], float)
+    a = storage.storage(values.reshape(-1, 1, 1), defaults="cpu_ifirst")
+    out = storage.zeros(a.shape, float, defaults="cpu_ifirst")
+    literally(float(literal), "cpu_ifirst", np.float64)(a, out)
+    assert_divided(values, float(literal), out)
 
 
 def test_random_mantissas_are_rounded_as_a_division():

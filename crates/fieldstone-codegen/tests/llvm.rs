@@ -125,6 +125,32 @@ fn the_next_row_of_vectors_of_levels_is_fetched_where_the_last_cache_is_far_and_
 }
 
 #[test]
+fn what_is_divided_by_a_short_number_is_multiplied() {
+    let multiplies = |kind: &str, divisor: &str| {
+        let text = format!(
+            "\
+def mean(a, x):
+    with computation(PARALLEL), interval(...):
+        x = (a[-1, 0, 0] + a[1, 0, 0]) / {divisor}
+"
+        );
+        let layout = vec![Some(Axis::I); 2];
+        let text = emitted(&text, &[kind; 2], layout, "+sse,+avx,+avx2,+fma,+avx512f");
+        let vectors = |instruction: &str| text.matches(instruction).count();
+        vectors("call <8 x double> @llvm.fma") + vectors("call <16 x float> @llvm.fma") > 0
+    };
+    for (kind, divisor, multiplied) in [
+        ("IJK float64", "3.0", true),
+        ("IJK float32", "12.0", true),
+        ("IJK float64", "0.1", true),
+        ("IJK float32", "0.1", false),
+        ("IJK float64", "4.0", false),
+    ] {
+        assert_eq!(multiplies(kind, divisor), multiplied, "{kind} {divisor}");
+    }
+}
+
+#[test]
 fn rows_are_left_to_the_core_where_it_waits_for_few_lines() {
     let ahead = |axis, waits_for_few| {
         let caches = CoreCaches {

@@ -3,19 +3,22 @@
 //! The reciprocal is computed once, as the sum of two numbers. A product with it has at most one other quotient between it
 //! and the right one, so that what is left of the dividend is exact, and the quotient that this corrects is rounded as a division's
 //! (P. Markstein, *Computation of elementary functions on the IBM RISC System/6000 processor*, 1990). That holds as long as nothing
-//! overflows or underflows on the way; vectors with other numbers are divided.
+//! overflows or underflows on the way; vectors with other numbers are divided. [`Short`] numbers need less.
+
+mod short;
 
 use fieldstone_stencil::DType;
 use fieldstone_stencil::analysis::operations::{Operation, Operations};
 use fieldstone_stencil::fast_math::Liberty;
 use fieldstone_stencil::ir::{Expr, ExprKind, Literal, Stmt, UnaryOp};
 
+use self::short::Short;
 use super::arithmetic::Arithmetic;
 use super::body::Body;
 use super::memory::splat;
 use super::types::{self, Lanes};
 
-/// What is divided so: of single precision a vector takes as long either way.
+/// What is divided so by other numbers than short ones: of single precision a vector takes as long either way.
 const DTYPE: DType = DType::Float64;
 
 /// Binary exponents of dividends, and of divisors, up to which no intermediate result overflows or underflows.
@@ -24,6 +27,9 @@ const DIVISOR: i32 = 100;
 
 /// Other operations for each division, up to which a processor waits for divisions more than for as many operations.
 const OTHERS: u128 = 4;
+
+/// The same of divisions by short numbers, which take fewer instructions otherwise.
+const OTHERS_OF_SHORT: u128 = 12;
 
 /// How many divisions the loops of a kernel have, and other operations.
 #[derive(Clone, Copy)]
@@ -50,24 +56,29 @@ impl Divisions {
         }
     }
 
-    /// Whether the processor waits for the divisions, and would for as many multiplications less.
-    fn are_most(self) -> bool {
-        self.others <= OTHERS * self.divisions
+    /// Whether there are so few other operations for each of them.
+    fn have_at_most(self, others: u128) -> bool {
+        self.others <= others * self.divisions
     }
 }
 
 impl Body<'_, '_> {
-    /// Whether it is worth it to compute the reciprocal of a divisor once.
+    /// Whether it is worth it to multiply by the reciprocal of a divisor.
     pub(super) fn multiplies(&self, dtype: DType, divisor: &Expr) -> bool {
         let context = self.context;
-        dtype == DTYPE
-            && context.target.has_fused_multiplication()
+        let may_be = context.target.has_fused_multiplication()
             && self.lanes.width > 1
             && self.is_whole()
             && !(context.program.stencil.fast_math).allows(Liberty::Reciprocal)
-            && self.entry.divisions.are_most()
-            && !is_power_of_two(divisor)
-            && is_of_call(divisor)
+            && is_of_call(divisor);
+        if !may_be || is_power_of_two(divisor) {
+            return false;
+        }
+        let divisions = self.entry.divisions;
+        match Short::of(divisor, dtype) {
+            Some(_) => divisions.have_at_most(OTHERS_OF_SHORT),
+            None => dtype == DTYPE && divisions.have_at_most(OTHERS),
+        }
     }
 
     /// Whether it is a vector of which all lanes are computed, as most are.
@@ -77,7 +88,12 @@ impl Body<'_, '_> {
 
     /// The quotient of such numbers.
     pub(super) fn quotient(&mut self, dividend: &Expr, divisor: &Expr) -> String {
-        let (a, b) = (self.expression(dividend), self.expression(divisor));
+        let dtype = dividend.dtype();
+        let a = self.expression(dividend);
+        if let Some(short) = Short::of(divisor, dtype) {
+            return short.divide(self.arithmetic(), dtype, &a);
+        }
+        let b = self.expression(divisor);
         divided(self.arithmetic(), &a, &b)
     }
 }
