@@ -137,4 +137,5 @@ def test_explain_says_so():
 def test_tiles_have_more_lines_of_columns_that_fill_pages(dtype, levels, tile):
     stencil = gtscript.stencil("cpu_kfirst", flattened, dtypes={"real": dtype})
     (nest,) = stencil.explain(domain=(128, 128, levels)).nests
-    assert nest.loops[-1].tile == tile
+    # Whole vectors, of lines or less.
+    assert tile - 64 // np.dtype(dtype).itemsize < nest.loops[-1].tile <= tile
