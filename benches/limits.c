@@ -2,7 +2,10 @@
  *
  * All cores share the work. Vectors are lines of a cache; arrays begin at one.
  */
+#include <immintrin.h>
+#include <omp.h>
 #include <stddef.h>
+#include <string.h>
 
 #define LINE 64
 #define FIELDS 5
@@ -17,24 +20,32 @@ typedef int short_lanes __attribute__((vector_size(LINE)));
 /* A whole solver, and squares, by vectors of each type; all else has doubles. */
 enum { MOST_VECTORS = 4, MOST_LEVELS = 96 };
 
+/* Rows of whole stencils; no two of an array lie at the same place within a page. */
+enum { MOST_VECTORS_OF_ROW = 67 };
+
 #define REAL float
 #define NAME(name) name##_float32
 #define LANES 16
+#define COUNTED (short_lanes){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
 #define FIRST_HALVES (short_lanes){0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23}
 #define SECOND_HALVES (short_lanes){8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31}
 #include "columns.h"
+#include "rows.h"
 #undef REAL
 #undef NAME
 #undef LANES
+#undef COUNTED
 #undef FIRST_HALVES
 #undef SECOND_HALVES
 
 #define REAL double
 #define NAME(name) name##_float64
 #define LANES 8
+#define COUNTED (lanes){0, 1, 2, 3, 4, 5, 6, 7}
 #define FIRST_HALVES (lanes){0, 8, 1, 9, 2, 10, 3, 11}
 #define SECOND_HALVES (lanes){4, 12, 5, 13, 6, 14, 7, 15}
 #include "columns.h"
+#include "rows.h"
 
 static inline vector sum(char *const *fields, size_t at) {
     return (AT(fields[0] + at) + AT(fields[1] + at)) + (AT(fields[2] + at) + AT(fields[3] + at)) + AT(fields[4] + at);
@@ -54,6 +65,31 @@ void read_straight(size_t calls, size_t bytes, char *const *fields) {
             /* Somebody might want to know. */
             __asm__ volatile("" : : "r"(found) : "memory");
         }
+}
+
+INLINE void stream(char *to, vector value) {
+#if defined(__AVX512F__)
+    _mm512_stream_pd((double *)to, (__m512d)value);
+#else
+    for (int part = 0; part < LINE; part += sizeof(__m128d))
+        _mm_stream_pd((double *)(to + part), *(__m128d *)((char *)&value + part));
+#endif
+}
+
+/* So many fields are read together, and another one is stored past the caches. */
+void sum_straight(size_t calls, size_t bytes, size_t count, char *const *fields, char *to) {
+    while (calls--)
+#pragma omp parallel
+    {
+#pragma omp for schedule(static)
+        for (size_t at = 0; at < bytes; at += LINE) {
+            vector all = AT(fields[0] + at);
+            for (size_t field = 1; field < count; field++)
+                all += AT(fields[field] + at);
+            stream(to + at, all);
+        }
+        _mm_sfence();
+    }
 }
 
 /* Five fields are read together and the first of them is written, from begin to end. */

@@ -1,4 +1,4 @@
-"""The least that solvers along columns and changes of layout do, in C, beside what fieldstone takes: ``ARGS=limits``.
+"""The least that stencils and changes of layout have to do, in C, beside what fieldstone takes: ``ARGS=limits``.
 
 Where a table of stencils or of storages falls short of its goal, these say how much of that C can do anything about.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,15 +40,53 @@ TURNED = {"vdiff": 1, "vadv": 4}
 WAYS = {"I": {"": 0}, "K": {", squares before levels": 1, ", squares between levels": 2}}
 VECTORS = (2, 4)
 
+# Stencils whose rows are computed in the first-level cache by C, with the fields that it reads.
+ROWS = {"hdiff": 2, "edges": 1}
+
 Timed = Callable[[int], float]
 
 
 def run(rounds: int) -> Iterator[Table]:
-    """Measure what is read in which order, columns as vectors of levels, a whole solver along them, and squares."""
+    """Measure rows without memory, reading in some order, columns as vectors of levels, a whole solver, and squares."""
+    yield _rows(rounds)
     yield _reading(rounds)
     yield _columns(rounds)
     yield _solver(rounds)
     yield _squares(rounds)
+
+
+def _rows(rounds: int) -> Table:
+    """Stencils beyond the caches, beside C that only computes and C that only reads and writes as much."""
+    ni, nj, nk = LARGE
+    columns = ["type", "along I", "/ cores alone", "/ memory alone", "/ a copy of as many bytes"]
+    note = "cores alone: the same arithmetic, on rows in the first-level cache; memory alone: as many fields, added"
+    table = Table(f"Stencils on {_points(LARGE)} points, beside C", ["", *columns], note=note)
+    for name, read in ROWS.items():
+        for dtype in ("float64", "float32"):
+            nbytes = ni * nj * nk * np.dtype(dtype).itemsize
+            *fields, result = (_lines(nbytes) for _ in range(read + 1))
+            rows = few_rows(read, ni, dtype)
+            given = (ctypes.c_void_p * read)(*_addresses(fields))
+            contenders = {
+                "stencil": _stencil(name, LARGE, "I", dtype),
+                "cores": _c(f"{name}_rows_{dtype}", nj * nk, ni, *_addresses(rows)),
+                "memory": _c("sum_straight", nbytes, read, given, *_addresses([result])),
+            }
+            copies = dict(bandwidth.copies(result, fields[0]))
+            measured = paired.measure(copies | contenders, rounds, warm_up=WARM_UP)
+            alone = [measured.ratio("stencil", other) for other in ("cores", "memory")]
+            copied = measured.ratio("stencil", *copies).mapped(lambda ratio, moved=read + 1: 2 / moved * ratio)
+            table.add(f"`{name}`", dtype, duration(measured.time("stencil")), *alone, copied)
+    return table
+
+
+def few_rows(read: int, points: int, dtype: str) -> list[np.ndarray]:
+    """Four rows of each field that is read, with two vectors on either side of the points, and room for results."""
+    itemsize = np.dtype(dtype).itemsize
+    blocks = [_lines(4 * (points * itemsize + 4 * CACHE_LINE)) for _ in range(read + 1)]
+    for number, block in enumerate(blocks):
+        block.view(dtype)[...] = np.arange(block.nbytes // itemsize) % (7 + number)
+    return [block.view(dtype) for block in blocks]
 
 
 def _reading(rounds: int) -> Table:
@@ -56,7 +94,7 @@ def _reading(rounds: int) -> Table:
     ni, nj, nk = LARGE
     plane, nbytes = ni * nj * 8, ni * nj * nk * 8
     blocks = [_lines(nbytes) for _ in range(FIELDS)]
-    fields = (ctypes.c_void_p * FIELDS)(*(block.ctypes.data for block in blocks))
+    fields = (ctypes.c_void_p * FIELDS)(*_addresses(blocks))
     copies = dict(bandwidth.copies(blocks[0], blocks[1]))
     patterns = {
         ONLY_READ: _c("read_straight", nbytes, fields),
@@ -74,9 +112,8 @@ def _reading(rounds: int) -> Table:
     copied = min(measured.time(name) for name in copies)
     table.add("a copy of one field", duration(copied), f"{2 * nbytes / copied / 1e9:.1f}", "1.00")
     for name in (*patterns, *stencils):
-        found = measured.ratio(name, *copies)
         moved = FIELDS if name == ONLY_READ else MOVED
-        share = paired.Spread(*(moved / 2 / part for part in (found.median, found.high, found.low)))
+        share = measured.ratio(name, *copies).mapped(lambda ratio, moved=moved: moved / 2 / ratio)
         spent = measured.time(name)
         table.add(name, duration(spent), f"{moved * nbytes / spent / 1e9:.1f}", share)
     return table
@@ -93,9 +130,8 @@ def _columns(rounds: int) -> Table:
     for name, fields in TURNED.items():
         contenders = {layout: _stencil(name, SMALL, layout) for layout in "IK"} | {"turned": turning}
         measured = paired.measure(contenders, rounds, warm_up=WARM_UP)
-        turned = measured.ratio("turned", "I")
         times = fields * SMALL[0] * SMALL[1] / COLUMNS
-        least = paired.Spread(*(1 + times * part for part in (turned.median, turned.low, turned.high)))
+        least = measured.ratio("turned", "I").mapped(lambda ratio, times=times: 1 + times * ratio)
         spent = [duration(measured.time(layout)) for layout in "IK"]
         table.add(f"`{name}`", *spent, measured.ratio("K", "I"), least)
     return table
@@ -154,8 +190,7 @@ class Profile:
         """One of them."""
         dtype = self.phi.dtype.name
         arrays = (self.height, self.sigma, self.ground, self.phi, self.phi_new)
-        addresses = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
-        return _c(f"diffuse_{dtype}", way, vectors, *self.size, pitch(self.size, dtype, layout), *addresses)
+        return _c(f"diffuse_{dtype}", way, vectors, *self.size, pitch(self.size, dtype, layout), *_addresses(arrays))
 
 
 def pitch(size: tuple[int, int, int], dtype: str, layout: str) -> int:
@@ -193,7 +228,7 @@ def _squares(rounds: int) -> Table:
 
 def library() -> ctypes.CDLL:
     """Return the functions of `limits.c`."""
-    return bandwidth.library("limits.c", "columns.h")
+    return bandwidth.library("limits.c", "columns.h", "rows.h")
 
 
 def _c(function: str, *arguments: object) -> Timed:
@@ -202,6 +237,10 @@ def _c(function: str, *arguments: object) -> Timed:
     kernel.restype = None
     given = [ctypes.c_size_t(argument) if isinstance(argument, int) else argument for argument in arguments]
     return bandwidth.timed(lambda calls: kernel(ctypes.c_size_t(calls), *given))
+
+
+def _addresses(arrays: Iterable[np.ndarray]) -> list[ctypes.c_void_p]:
+    return [ctypes.c_void_p(array.ctypes.data) for array in arrays]
 
 
 def _stencil(case: str, size: tuple[int, int, int], layout: str, dtype: str = "float64") -> Timed:

@@ -29,6 +29,11 @@ class Spread:
         low, median, high = statistics.quantiles(values, n=4, method="inclusive")
         return cls(median, low, high)
 
+    def mapped(self, function: Callable[[float], float]) -> Spread:
+        """Return that of what a function, which only rises or only falls, makes of the values."""
+        low, high = sorted((function(self.low), function(self.high)))
+        return Spread(function(self.median), low, high)
+
     def __str__(self) -> str:
         return f"{self.median:.2f} ({self.low:.2f}-{self.high:.2f})"
 

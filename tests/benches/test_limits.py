@@ -11,7 +11,7 @@ import pytest
 
 from benches import limits
 from benches.case import HALO
-from benches.cases import vdiff
+from benches.cases import edges, hdiff, vdiff
 from benches.windows import window
 
 pytestmark = pytest.mark.skipif(shutil.which(os.environ.get("CC", "gcc")) is None, reason="needs a C compiler")
@@ -62,6 +62,14 @@ def test_fields_are_read_and_one_is_written(ahead):
     np.testing.assert_allclose(fields[0], expected, rtol=1e-14)
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_fields_are_added(count):
+    fields, total = [lines(6, 64) for _ in range(count)], lines(6, 64)
+    addresses = (ctypes.c_void_p * count)(*(field.ctypes.data for field in fields))
+    call("sum_straight", total.nbytes, count, addresses, ctypes.c_void_p(total.ctypes.data))
+    np.testing.assert_allclose(total, sum(fields), rtol=1e-14)
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("vectors", limits.VECTORS)
 def test_the_solver_is_that_of_the_stencil_however_columns_lie(dtype, vectors):
@@ -85,3 +93,23 @@ def test_the_solver_is_that_of_the_stencil_however_columns_lie(dtype, vectors):
             found[...] = 0
             profile.contender(layout, way, vectors)(1)
             np.testing.assert_allclose(found, window(expected), rtol={"float64": 1e-12, "float32": 1e-4}[dtype])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_rows_are_those_of_the_stencils(dtype):
+    rows, points, around = 4, 48, 2 * limits.CACHE_LINE // np.dtype(dtype).itemsize
+    tolerance = {"float64": 1e-13, "float32": 1e-5}[dtype]
+
+    def levels(*fields):
+        """The rows as a level, twice before and twice after themselves, so that they are far from its sides."""
+        return [np.tile(field.reshape(rows, -1), (5, 1))[np.newaxis] for field in fields]
+
+    q, coefficient, q_new = limits.few_rows(2, points, dtype)
+    for name, read, whole in (
+        ("hdiff", (q, coefficient), hdiff.diffused(np, *levels(q, coefficient))),
+        ("edges", (q,), edges.inside(np, *levels(q))),
+    ):
+        call(f"{name}_rows_{dtype}", 16, points, *(field.ctypes.data for field in (*read, q_new)))
+        found = q_new[: rows * points].reshape(rows, points)
+        inside = whole[0, 2 * rows - HALO :, around - HALO :]
+        np.testing.assert_allclose(found, inside[:rows, :points], rtol=tolerance, atol=tolerance)
