@@ -85,13 +85,8 @@ impl Stored<'_> {
         if self.has_masked_stores && bytes::are_eight(self.lanes, self.size) {
             return bytes::store(b, value, mask, address);
         }
-        let suffix = match self.element {
-            "half" => "f16",
-            "float" => "f32",
-            "double" => "f64",
-            integer => integer,
-        };
-        let function = format!("llvm.masked.store.{}.p0", self.lanes.suffix_of(suffix));
+        let suffix = self.lanes.suffix_of(self.element);
+        let function = format!("llvm.masked.store.{suffix}.p0");
         let (kind, masks) = (self.lanes.of(self.element), self.lanes.of("i1"));
         let align = self.size.to_string();
         let arguments = [

@@ -259,15 +259,6 @@ impl Squares {
         }
     }
 
-    fn suffix(self) -> String {
-        let element = match self.size {
-            4 => "f32",
-            8 => "f64",
-            _ => self.element(),
-        };
-        self.lanes().suffix_of(element)
-    }
-
     /// A mask of so many lanes.
     fn first_lanes(self, b: &mut Builder, count: &str) -> String {
         let lanes = self.lanes();
@@ -301,7 +292,8 @@ impl Squares {
             (&self.lanes().of("i1"), mask),
             (&kind, "zeroinitializer"),
         ];
-        let function = format!("llvm.masked.load.{}.p0", self.suffix());
+        let suffix = self.lanes().suffix_of(self.element());
+        let function = format!("llvm.masked.load.{suffix}.p0");
         b.call(&kind, &function, &arguments)
     }
 

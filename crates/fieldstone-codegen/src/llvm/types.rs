@@ -29,17 +29,17 @@ impl Lanes {
 
     /// The suffix LLVM gives the type in the names of intrinsics.
     pub fn suffix(self, dtype: DType) -> String {
-        let element = match dtype {
-            DType::Float16 => "f16",
-            DType::Float32 => "f32",
-            DType::Float64 => "f64",
-            _ => register(dtype),
-        };
-        self.suffix_of(element)
+        self.suffix_of(register(dtype))
     }
 
-    /// The suffix of lanes of an element with that suffix.
+    /// The suffix of lanes of `element`.
     pub fn suffix_of(self, element: &str) -> String {
+        let element = match element {
+            "half" => "f16",
+            "float" => "f32",
+            "double" => "f64",
+            integer => integer,
+        };
         match self.width {
             1 => element.to_string(),
             width => format!("v{width}{element}"),

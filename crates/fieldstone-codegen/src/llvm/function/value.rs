@@ -61,7 +61,7 @@ impl Writer {
     /// A call of an intrinsic whose operands have the type of the result.
     fn intrinsic<K: Kind>(&self, name: &str, operands: &[Value<'_, K>]) -> Value<'_, K> {
         let kind = self.lanes.of(K::NAME);
-        let function = format!("llvm.{name}.{}", self.lanes.suffix_of(K::SUFFIX));
+        let function = format!("llvm.{name}.{}", self.lanes.suffix_of(K::NAME));
         let operands: Vec<String> = operands.iter().map(|value| value.text(self)).collect();
         let operands: Vec<(&str, &str)> = operands
             .iter()
@@ -89,8 +89,6 @@ impl Writer {
 pub(super) trait Kind: Copy {
     /// LLVM's name of it.
     const NAME: &str;
-    /// LLVM's name of it in names of intrinsics.
-    const SUFFIX: &str = Self::NAME;
     const ADD: &str = "add";
     const SUB: &str = "sub";
 
@@ -112,7 +110,7 @@ pub(super) trait IntegerKind: Kind {
 }
 
 macro_rules! kinds {
-    ($($real:ident $name:literal $suffix:literal $dtype:ident, $integer:ident $integer_name:literal;)*) => {$(
+    ($($real:ident $name:literal $dtype:ident, $integer:ident $integer_name:literal;)*) => {$(
         #[derive(Clone, Copy)]
         pub(super) struct $real;
 
@@ -121,7 +119,6 @@ macro_rules! kinds {
 
         impl Kind for $real {
             const NAME: &str = $name;
-            const SUFFIX: &str = $suffix;
             const ADD: &str = "fadd";
             const SUB: &str = "fsub";
 
@@ -146,8 +143,8 @@ macro_rules! kinds {
 }
 
 kinds! {
-    F64 "double" "f64" Float64, I64 "i64";
-    F32 "float" "f32" Float32, I32 "i32";
+    F64 "double" Float64, I64 "i64";
+    F32 "float" Float32, I32 "i32";
 }
 
 #[derive(Clone, Copy)]
@@ -405,7 +402,7 @@ impl<'w> Double for Value<'w, F64> {
         let value = if lanes.width == 1 {
             b.value(format_args!("load double, ptr {place}, align 8"))
         } else {
-            let suffix = lanes.suffix_of(F64::SUFFIX);
+            let suffix = lanes.suffix_of(F64::NAME);
             let function = format!("llvm.masked.gather.{suffix}.v{}p0", lanes.width);
             let (masks, all) = (lanes.of("i1"), lanes.splat("i1", "true"));
             let operands = [
