@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use fieldstone_device::CoreCaches;
 use fieldstone_stencil::Axis;
 use fieldstone_stencil::ir::{Stencil, Target as Written};
 use fieldstone_stencil::schedule::{ColumnNest, Roles, RowNest, Stage};
@@ -196,10 +197,15 @@ impl Length {
 
 /// What a sweep in registers fetches rows of later levels for.
 pub(super) fn purpose_of_held(target: &Target) -> Purpose {
-    match target.caches.first >= PATIENT || target.caches.waits_for_few {
-        true => Purpose::Soon,
-        false => Purpose::Later,
+    match waits_for_lines(target.caches) {
+        true => Purpose::Later,
+        false => Purpose::Soon,
     }
+}
+
+/// Whether a core waits for lines that are apart, unless it is told of them early, and keeps them in mind when it is.
+pub(super) fn waits_for_lines(caches: CoreCaches) -> bool {
+    caches.first < PATIENT && !caches.waits_for_few
 }
 
 fn of_held(nest: &ColumnNest, stencil: &Stencil, scratch: &Scratch, target: &Target) -> Fetch {

@@ -1,11 +1,12 @@
 //! What is made of a program: text, kernels, and where they may fail.
 
+use fieldstone_device::CoreCaches;
 use fieldstone_stencil::ir::{DataDimension, Target};
 use fieldstone_stencil::schedule::Roles;
 use fieldstone_stencil::{Axis, Span};
 
 use super::abi::OwnWords;
-use super::ahead::{Cached, Fetch, MOST};
+use super::ahead::{Cached, Fetch, MOST, waits_for_lines};
 use crate::choices::Stores;
 use crate::tile::Scratch;
 
@@ -86,9 +87,14 @@ impl Kernel {
     }
 
     /// How much of results that nobody reads soon the caches have to have left for them to be stored there. Vectors of levels are
-    /// stored to places far from each other: past the caches they go as soon as those do not have all, if most of what is moved is read.
-    pub fn keeps(&self, roles: Roles) -> Cached {
-        match roles.are_panels() && self.streamed * 3 <= self.moved {
+    /// stored to places far from each other: past the caches they go as soon as those do not have all, if they are not too much of what
+    /// is moved.
+    pub fn keeps(&self, roles: Roles, caches: CoreCaches) -> Cached {
+        let least_moved = match waits_for_lines(caches) {
+            true => 2,
+            false => 3,
+        };
+        match roles.are_panels() && self.streamed * least_moved <= self.moved {
             true => Cached::All,
             false => Cached::Most,
         }
@@ -118,4 +124,43 @@ impl Kernel {
 /// Whether so much is moved that caches of so many bytes keep it in part only.
 pub fn fills(bytes: usize, caches: usize) -> bool {
     bytes > caches / 8 * MOST
+}
+
+#[cfg(test)]
+mod tests {
+    use fieldstone_device::CoreCaches;
+    use fieldstone_stencil::Axis;
+
+    use super::*;
+
+    #[test]
+    fn results_in_places_far_apart_go_past_the_caches_sooner() {
+        let keeps = |roles: Roles, fields: usize, first: usize| {
+            let kernel = Kernel {
+                name: String::new(),
+                scratch: Scratch::default(),
+                streamed: 8,
+                moved: 8 * fields,
+                stores: None,
+                fetch: Fetch::NOTHING,
+                words: None,
+            };
+            let caches = CoreCaches {
+                first: first << 10,
+                ..CoreCaches::default()
+            };
+            kernel.keeps(roles, caches)
+        };
+        let panels = Roles::of_panels(Axis::J);
+        assert_eq!(
+            [2, 3].map(|fields| keeps(panels, fields, 32)),
+            [Cached::All; 2]
+        );
+        assert_eq!(
+            [2, 3].map(|fields| keeps(panels, fields, 48)),
+            [Cached::Most, Cached::All],
+            "its core waits for more lines at a time"
+        );
+        assert_eq!(keeps(Roles::new(Axis::I), 3, 32), Cached::Most);
+    }
 }

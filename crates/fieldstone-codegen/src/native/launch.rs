@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use fieldstone_device::{DeviceError, Pool, Scratch, shared_cache};
+use fieldstone_device::{DeviceError, Pool, Scratch, core_caches, shared_cache};
 use fieldstone_stencil::schedule::{Nest, RowNest};
 use fieldstone_stencil::{Axis, Extent, ir::Order};
 
@@ -167,7 +167,7 @@ impl Code<'_> {
         });
         step.panels = nest.roles.are_panels();
         step.is_crowded = nest.roles.vector == Axis::K && !reads_own_rows(nest);
-        step.keeps = self.kernel.keeps(nest.roles);
+        step.keeps = self.kernel.keeps(nest.roles, core_caches());
         let (scratch, threads) = (&self.kernel.scratch, step.threads);
         if step.panels || !step.streams {
             step.tiles_for_memory = Lines::ALL
