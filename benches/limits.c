@@ -20,8 +20,8 @@ typedef int short_lanes __attribute__((vector_size(LINE)));
 /* A whole solver, and squares, by vectors of each type; all else has doubles. */
 enum { MOST_VECTORS = 4, MOST_LEVELS = 96 };
 
-/* Rows of whole stencils; no two of an array lie at the same place within a page. */
-enum { MOST_VECTORS_OF_ROW = 67 };
+/* Rows of whole stencils, four lines and a page from one to the next. */
+enum { MOST_VECTORS_OF_ROW = 68 };
 
 #define REAL float
 #define NAME(name) name##_float32
