@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn results_in_places_far_apart_go_past_the_caches_sooner() {
-        let keeps = |roles: Roles, fields: usize, first: usize| {
+        let kept = |roles: Roles, fields: usize, caches: CoreCaches| {
             let kernel = Kernel {
                 name: String::new(),
                 scratch: Scratch::default(),
@@ -145,12 +145,14 @@ mod tests {
                 fetch: Fetch::NOTHING,
                 words: None,
             };
-            let caches = CoreCaches {
-                first: first << 10,
-                ..CoreCaches::default()
-            };
             kernel.keeps(roles, caches)
         };
+        let caches = |first: usize, waits_for_few: bool| CoreCaches {
+            first: first << 10,
+            waits_for_few,
+            ..CoreCaches::default()
+        };
+        let keeps = |roles, fields, first| kept(roles, fields, caches(first, false));
         let panels = Roles::of_panels(Axis::J);
         assert_eq!(
             [2, 3].map(|fields| keeps(panels, fields, 32)),
@@ -161,6 +163,8 @@ mod tests {
             [Cached::Most, Cached::All],
             "its core waits for more lines at a time"
         );
+        let of_few = [2, 3].map(|fields| kept(panels, fields, caches(32, true)));
+        assert_eq!(of_few, [Cached::Most, Cached::All], "and this for fewer");
         assert_eq!(keeps(Roles::new(Axis::I), 3, 32), Cached::Most);
     }
 }
