@@ -132,14 +132,14 @@ def test_sweeps_fetch_later_levels_where_these_are_rows(backend: str, schedule: 
     stencil = gtscript.stencil(backend, solve, schedule=schedule)
     (nest,) = stencil.explain(domain=(10000, 10000, 100)).nests
     assert nest.fetched == levels
-    # A processor sees by itself that rows follow each other: from the last cache they come soon enough.
-    assert nest.unless_near is (backend == "cpu_ifirst")
+    # Whether rows come soon enough from the last cache depends on the processor; single lines never do.
+    assert backend == "cpu_ifirst" or not nest.unless_near
     # The caches of the cores have what a small domain needs.
     (nest,) = stencil.explain(domain=(8, 8, 8)).nests
     assert nest.fetched == 0
 
 
-def test_sweeps_of_few_columns_fetch_later_levels_wherever_these_are() -> None:
+def test_sweeps_of_few_columns_fetch_later_levels_of_any_domain() -> None:
     stencil = gtscript.stencil("cpu_ifirst", solve)
     for domain in ((1000, 1000, 100), (8, 8, 8)):
         (nest,) = stencil.explain(domain=domain).nests
@@ -147,7 +147,6 @@ def test_sweeps_of_few_columns_fetch_later_levels_wherever_these_are() -> None:
         if columns is not None and columns > 32:
             pytest.skip("vectors are too short here")
         assert nest.fetched > 0
-        assert not nest.unless_near
 
 
 @pytest.mark.parametrize("backend", ["debug", "numpy"])

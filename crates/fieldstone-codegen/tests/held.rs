@@ -169,6 +169,23 @@ def total(a, x):
 }
 
 #[test]
+fn a_core_that_waits_for_lines_is_told_of_those_that_are_not_near() {
+    let caches = CoreCaches {
+        first: 32 << 10,
+        ..CoreCaches::default()
+    };
+    let fetch = |features: &str| {
+        let fields = ["IJK float64"; 5];
+        let module = on(caches, THOMAS, &fields, features, "", Supply::default());
+        module.kernels[0].fetch
+    };
+    assert_eq!(fetch(AVX512).unless, Some(Cached::Near));
+    let wide = fetch("+sse,+avx,+avx2");
+    assert_eq!(wide.unless, None, "rows that it does not see in time");
+    assert_eq!(wide.ahead, 2, "and more than one of them");
+}
+
+#[test]
 fn each_line_of_a_block_is_fetched_once() {
     let text = module(THOMAS, &["IJK float64"; 5], AVX512, "").text;
     // Of four arrays and of the result, unless it goes past the caches; the way back finds them in the caches.

@@ -126,6 +126,9 @@ const BYTES_AHEAD: usize = 128 * LINE;
 /// Levels ahead that these are at most.
 const MOST_LEVELS: usize = 8;
 
+/// The same at least, where a core [waits for lines](waits_for_lines) that it is not told of.
+const FEWEST_LEVELS: usize = 2;
+
 /// How many times that far ahead is the second-level cache asked, which waits for more lines at a time: for rows that are not short, and by
 /// sweeps in registers where the first one forgets.
 const FURTHER: usize = 2;
@@ -162,7 +165,7 @@ impl Fetch {
         match loops {
             Loops::Rows(nest) => of_rows(nest, stencil, scratch, target),
             Loops::Columns(nest) if scratch.is_held() => of_held(nest, stencil, scratch, target),
-            Loops::Columns(nest) => of_columns(nest, stencil, scratch),
+            Loops::Columns(nest) => of_columns(nest, stencil, scratch, target),
         }
     }
 
@@ -213,18 +216,26 @@ fn of_held(nest: &ColumnNest, stencil: &Stencil, scratch: &Scratch, target: &Tar
         Purpose::Soon => 1,
         Purpose::Later => FURTHER,
     };
-    // A few lines of each level are apart wherever they come from.
-    Fetch::always(levels_ahead(nest, stencil, scratch, times))
+    Fetch {
+        // A few lines of each level are apart, but some cores get these from a cache that is near as soon as they are asked to.
+        unless: waits_for_lines(target.caches).then_some(Cached::Near),
+        ..Fetch::always(levels_ahead(nest, stencil, scratch, times))
+    }
 }
 
-fn of_columns(nest: &ColumnNest, stencil: &Stencil, scratch: &Scratch) -> Fetch {
-    let ahead = levels_ahead(nest, stencil, scratch, 1);
+fn of_columns(nest: &ColumnNest, stencil: &Stencil, scratch: &Scratch, target: &Target) -> Fetch {
+    let levels = levels_ahead(nest, stencil, scratch, 1);
+    let (ahead, unless) = match scratch.transposed.is_empty() {
+        // Their lines are apart: the processor does not see that they follow each other.
+        false => (levels, None),
+        true if waits_for_lines(target.caches) => (levels.max(FEWEST_LEVELS), None),
+        true => (levels, Some(enough(levels))),
+    };
     Fetch {
         ahead,
         eighths: MORE_THAN_OWN,
         in_order: true,
-        // Lines of transposed arrays are apart: the processor does not see that they follow each other.
-        unless: scratch.transposed.is_empty().then_some(enough(ahead)),
+        unless,
         length: None,
     }
 }

@@ -9,7 +9,7 @@ use fieldstone_stencil::Axis;
 use fieldstone_stencil::ir::Field;
 
 use super::launch::Part;
-use super::traffic::Traffic;
+use super::traffic::{Outlook, Traffic};
 use super::{Compilation, Domains, Native, Variant};
 use crate::arguments::contiguous_along;
 use crate::call::{Call, FieldArgument, ScalarArgument};
@@ -46,6 +46,8 @@ const BRIEF: f64 = 10_000.0;
 pub(super) struct Run {
     /// What it moves, if that is worth a note.
     traffic: Option<Traffic>,
+    /// What is known of its fields if it is not.
+    unnoted: Outlook,
     template: Template,
     parts: Vec<Part>,
     /// The words with the addresses of fields whose levels follow each other in memory, in columns that lie whole cache lines
@@ -174,6 +176,7 @@ impl Native {
         let bytes = parts.iter().map(Part::bytes).sum();
         Run {
             traffic: Traffic::new(program, (&arguments, &variant.words), bytes, call.threads),
+            unnoted: Outlook::of_small(bytes, call.threads),
             columns: columns(fields, &arguments, &variant.words),
             template: Template::new(&self.compilation, schedule, &variant.words, call),
             parts,
@@ -198,7 +201,7 @@ impl Native {
         let lines = run.lines(&words);
         let noted = run.traffic.as_ref().map(|traffic| traffic.note(&words));
         let (outlook, running) = noted.unzip();
-        let mut outlook = outlook.unwrap_or_default();
+        let mut outlook = outlook.unwrap_or(run.unnoted);
         // What one part writes another one may read.
         outlook.unread = outlook.unread.filter(|_| run.parts.len() == 1);
         let mut done = Ok(());

@@ -29,7 +29,7 @@ use crate::tile::LINE;
 static LEDGER: Ledger = Ledger::new();
 
 /// Binary digits of the number of a place.
-const PLACES: u32 = 8;
+const PLACES: u32 = 12;
 
 /// Runs that move less than one in so many parts of the caches are not counted.
 const SMALL: usize = 64;
@@ -48,6 +48,16 @@ pub(super) struct Outlook {
     pub unread: Option<Left>,
     /// How much of what it reads and writes the caches have.
     pub cached: Cached,
+}
+
+impl Outlook {
+    /// Of a run with so many threads that moves so few bytes that it is not noted, if little else is moved until it runs again.
+    pub fn of_small(bytes: usize, threads: usize) -> Outlook {
+        Outlook {
+            unread: None,
+            cached: Cached::after(bytes as u64, near_caches(threads) as u64),
+        }
+    }
 }
 
 /// How much of something the caches still have.
@@ -333,7 +343,7 @@ fn are_lines_apart(argument: &FieldArgument) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cached, Ledger, MOMENT, Outlook, Traffic};
+    use super::{Cached, Ledger, MOMENT, Outlook, SMALL, Traffic, near_caches};
 
     fn is_for_memory(outlook: Outlook) -> bool {
         outlook.unread.is_some_and(|left| left.all < Cached::Most)
@@ -435,6 +445,14 @@ mod tests {
             !near(2 * MOMENT + 4),
             "so does another run, of what is written"
         );
+    }
+
+    #[test]
+    fn what_is_too_small_to_be_noted_is_near() {
+        let caches = near_caches(2);
+        assert_eq!(Outlook::of_small(caches / SMALL, 2).cached, Cached::Near);
+        let large = Outlook::of_small(caches + 1, 2);
+        assert_eq!(large.cached, Cached::Little, "where the last cache is far");
     }
 
     #[test]
