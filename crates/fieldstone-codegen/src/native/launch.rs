@@ -23,6 +23,9 @@ thread_local! {
     static OWN_WORDS: Cell<Vec<u64>> = const { Cell::new(Vec::new()) };
 }
 
+/// Nanoseconds of tiles that a thread takes at a time at least: each time it begins anew with what all of them have in common.
+const PIECE: f64 = 4000.0;
+
 /// What runs one after the other on a domain.
 pub(super) enum Part {
     /// A kernel on all levels that it computes.
@@ -355,11 +358,19 @@ impl Step {
         if self.threads == 1 {
             body(0, 0, tiles);
         } else {
-            Pool::global().run_balanced(tiles, self.threads, 1, &body);
+            let grain = grain(tiles, self.threads, self.work);
+            Pool::global().run_balanced(tiles, self.threads, grain, &body);
         }
         let problem = problem.into_inner().unwrap_or_else(PoisonError::into_inner);
         problem.map_or(Ok(()), Err)
     }
+}
+
+/// Tiles that a thread takes at a time at least, of so many that take so many nanoseconds in all.
+fn grain(tiles: usize, threads: usize, work: f64) -> usize {
+    // A float that is too small or no number becomes 0.
+    let brief = (tiles as f64 * PIECE / work) as usize;
+    brief.clamp(1, (tiles / threads).max(1))
 }
 
 /// The levels of a domain that a nest of rows computes, and those between them.
@@ -382,4 +393,18 @@ pub(crate) fn extended(domain: [usize; 3], extent: Extent) -> [usize; 3] {
         let (before, after) = extent.0[n];
         (domain[n] as i64 + i64::from(before) + i64::from(after)).max(0) as usize
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grain;
+
+    #[test]
+    fn a_thread_takes_tiles_for_some_microseconds_and_leaves_the_other_threads_theirs() {
+        assert_eq!(grain(60, 2, 60_000.0), 4);
+        assert_eq!(grain(60, 2, 3_000.0), 30, "no more than its share");
+        assert_eq!(grain(1, 2, 3_000.0), 1);
+        assert_eq!(grain(60, 2, 1e9), 1);
+        assert_eq!(grain(60, 2, f64::INFINITY), 1, "nobody knows how long");
+    }
 }
