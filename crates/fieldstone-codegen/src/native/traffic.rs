@@ -28,8 +28,11 @@ use crate::tile::LINE;
 /// What this process moved.
 static LEDGER: Ledger = Ledger::new();
 
-/// Binary digits of the number of a place.
-const PLACES: u32 = 12;
+/// Results that are remembered: each copy looks at all of them.
+const RESULTS: usize = 1 << 8;
+
+/// Fields that are: those of a model should hardly ever take the place of each other.
+const FIELDS: usize = 1 << 12;
 
 /// Runs that move less than one in so many parts of the caches are not counted.
 const SMALL: usize = 64;
@@ -115,13 +118,14 @@ struct Ledger {
     /// Nanoseconds that runs took; of several at a time, each counts.
     busy: AtomicU64,
     /// Results that are remembered, and fields that are; one takes the place of another.
-    results: [Written; 1 << PLACES],
-    fields: [Accessed; 1 << PLACES],
+    results: [Written; RESULTS],
+    fields: [Accessed; FIELDS],
 }
 
-fn place(address: u64) -> usize {
+/// Where what belongs to an address is, of a power of two of places.
+fn place(address: u64, places: usize) -> usize {
     // Fibonacci hashing: arrays are often powers of two apart.
-    (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - PLACES)) as usize
+    (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - places.ilog2())) as usize
 }
 
 impl Ledger {
@@ -129,8 +133,8 @@ impl Ledger {
         Ledger {
             bytes: AtomicU64::new(0),
             busy: AtomicU64::new(0),
-            results: [const { Written::nothing() }; 1 << PLACES],
-            fields: [const { Accessed::nothing() }; 1 << PLACES],
+            results: [const { Written::nothing() }; RESULTS],
+            fields: [const { Accessed::nothing() }; FIELDS],
         }
     }
 
@@ -140,19 +144,19 @@ impl Ledger {
         let idle = nanoseconds.saturating_sub(self.busy.load(Ordering::Relaxed));
         let now = Now { bytes, idle };
         for address in run.reads.iter().map(|word| words[*word]) {
-            self.results[place(address)].note_read(address, bytes, run.caches);
+            self.results[place(address, RESULTS)].note_read(address, bytes, run.caches);
         }
         let caches = [run.caches, run.near_of_results(words)];
         let mut unread = (!run.writes.is_empty()).then_some(Left::NOTHING);
         for address in run.writes.iter().map(|word| words[*word]) {
-            let written = &self.results[place(address)];
+            let written = &self.results[place(address, RESULTS)];
             let left = written.unread(address, bytes, caches);
             unread = unread.and_then(|most| left.map(|left| most.most(left)));
             written.note_write(address, bytes);
         }
         let mut cached = Cached::Near;
         for address in (run.reads.iter().chain(&run.writes)).map(|word| words[*word]) {
-            let field = &self.fields[place(address)];
+            let field = &self.fields[place(address, FIELDS)];
             cached = cached.min(field.cached(address, now, run.near));
             field.note(address, now);
         }
