@@ -394,6 +394,43 @@ fn short_rows_that_take_long_are_fetched_in_order_too() {
 }
 
 #[test]
+fn where_rows_lie_moves_along_with_them_where_they_are_few() {
+    let moving = |reads: usize, axis: Axis| {
+        let fields: Vec<String> = (0..reads).map(|n| format!("a{n}")).collect();
+        let text = format!(
+            "def on({0}, b):\n    with computation(PARALLEL), interval(...):\n        b = {1}\n",
+            fields.join(", "),
+            fields.join(" + ")
+        );
+        let layout = vec![Some(axis); reads + 1];
+        let text = emitted(&text, &vec!["IJK float64"; reads + 1], layout, AVX512);
+        text.matches("= phi ptr [").count()
+    };
+    assert_eq!(moving(1, Axis::I), 2);
+    assert_eq!(moving(9, Axis::J), 10);
+    assert_eq!(moving(12, Axis::I), 0, "registers do not suffice");
+    assert_eq!(moving(1, Axis::K), 0, "rows that others are beside");
+}
+
+#[test]
+fn which_stages_compute_rows_is_asked_once_for_all_steps_at_which_the_same_do() {
+    let text = "\
+def two(a, b):
+    with computation(PARALLEL), interval(...):
+        t = a[1, 0, 0] - a
+    with computation(PARALLEL), interval(...):
+        b = t[0, 1, 0] - t[0, -1, 0]
+";
+    let text = emitted(text, &["IJK float64"; 2], vec![Some(Axis::I); 2], AVX512);
+    let (before, _) = text.split_once("= phi ptr [").expect("a loop over rows");
+    let step = before.lines().rev().nth(1).expect("its step").trim();
+    let (step, begin) = step.split_once(" = phi i64 [ ").expect("a number");
+    let (begin, _) = begin.split_once(',').expect("where it begins");
+    let asked = |of: &str| text.contains(&format!("icmp sge i64 {of},"));
+    assert!(asked(begin) && !asked(step));
+}
+
+#[test]
 fn rows_of_other_levels_are_fetched_if_the_last_cache_does_not_hold_them() {
     let text = "\
 def difference(a, b):

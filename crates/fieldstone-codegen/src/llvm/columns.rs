@@ -157,6 +157,7 @@ impl ColumnBlock<'_> {
             index: Default::default(),
             tile: Default::default(),
             panel: None,
+            moving: None,
         };
         row.index[outer] = self.row.clone();
         row.index[2] = level.to_string();

@@ -154,9 +154,12 @@ pub(super) enum Way<'a> {
 }
 
 /// The rows that a tile computes where stages have no extent, from the first step of a loop to one past the last.
+#[derive(Clone)]
 pub(super) struct Rows {
     pub slides: (String, String),
     pub blocks: (String, String),
+    /// The blocks of all tiles that share what their rows have in common.
+    pub planes: (String, String),
 }
 
 /// A contiguous row of a field.

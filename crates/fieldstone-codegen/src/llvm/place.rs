@@ -1,5 +1,8 @@
 //! Addresses of what a row reads and writes.
 
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use fieldstone_stencil::ir::Target;
 use fieldstone_stencil::schedule::Placement;
 use fieldstone_stencil::{Axes, Axis, DType, Offset};
@@ -9,6 +12,7 @@ use crate::tile::Place;
 use super::builder::Builder;
 use super::entry::{Context, Entry};
 use super::memory::{block_address, lane_mask, load_constant, load_scalar};
+use super::preheader::across;
 use super::types::Lanes;
 
 /// A row: its indices along the axes it does not run along, and the tile it belongs to.
@@ -22,6 +26,17 @@ pub(super) struct Row {
     pub tile: [String; 3],
     /// Where every point of the row is a vector of levels: which.
     pub panel: Option<Panel>,
+    /// Where rows of arrays lie, if that is known.
+    pub moving: Option<Moving>,
+}
+
+/// Where rows of arrays lie at a step of a loop over rows: where they lay at the one before, and a stride further.
+#[derive(Clone)]
+pub(super) struct Moving {
+    /// By their places relative to the step.
+    pub pointers: Rc<HashMap<(Target, Offset), String>>,
+    /// The place of this row.
+    pub ahead: Offset,
 }
 
 /// The levels of a row whose points are vectors; the first one is the row's index along K.
@@ -208,6 +223,7 @@ pub(super) fn level_pointer(
         index: row.index.clone(),
         tile: row.tile.clone(),
         panel: None,
+        moving: None,
     };
     first.index[2] = String::from("0");
     let pointer = row_pointer(context, entry, b, &first, target, offset);
@@ -259,6 +275,24 @@ pub(super) fn block_pointer(
     b.offset(&level, offset + scratch.bytes + around)
 }
 
+/// Address of the point with index 0 along the vector axis of a row of an array.
+pub(super) fn first_point(
+    context: &Context<'_>,
+    entry: &Entry,
+    b: &mut Builder,
+    (target, vector): (Target, Axis),
+    index: &[String; 3],
+) -> String {
+    let array = &entry.arrays[&target];
+    let axes: Axes = context.program.stencil.target_axes(target);
+    let mut pointer = array.pointer.clone();
+    for axis in axes.iter().filter(|axis| *axis != vector) {
+        let bytes = b.mul(&index[axis.index()], &array.strides[axis.index()]);
+        pointer = b.offset(&pointer, bytes);
+    }
+    pointer
+}
+
 fn strided_pointer(
     context: &Context<'_>,
     entry: &Entry,
@@ -269,12 +303,14 @@ fn strided_pointer(
 ) -> RowPointer {
     let array = &entry.arrays[&target];
     let axes: Axes = context.program.stencil.target_axes(target);
-    let mut pointer = array.pointer.clone();
-    for axis in axes.iter().filter(|axis| *axis != row.vector) {
-        let index = b.add(&row.index[axis.index()], offset.along(axis));
-        let bytes = b.mul(&index, &array.strides[axis.index()]);
-        pointer = b.offset(&pointer, bytes);
-    }
+    let moving = row.moving.as_ref().and_then(|moving| {
+        let place = across(offset + moving.ahead, row.vector);
+        moving.pointers.get(&(target, place)).cloned()
+    });
+    let pointer = moving.unwrap_or_else(|| {
+        let index = Axis::ALL.map(|axis| b.add(&row.index[axis.index()], offset.along(axis)));
+        first_point(context, entry, b, (target, row.vector), &index)
+    });
     let lanes = row.lanes();
     let spacing = if !axes.contains(lanes) {
         Spacing::Uniform
@@ -309,6 +345,7 @@ fn scratch_pointer(
             offset: start,
             steps,
             rows,
+            blocks,
             before,
             pad,
             ..
@@ -318,12 +355,17 @@ fn scratch_pointer(
             let at = b.add(&row.index[slide], offset.0[slide]);
             let ring = b.value(format_args!("and i64 {at}, {}", rows - 1));
             let first = b.mul(&ring, steps.0);
-            let in_block = b.sub(&row.index[block], &row.tile[block]);
-            let in_block = b.add(&in_block, before as i64 + i64::from(offset.0[block]));
+            let in_block = match blocks {
+                1 => String::from("0"),
+                _ => {
+                    let in_block = b.sub(&row.index[block], &row.tile[block]);
+                    b.add(&in_block, before as i64 + i64::from(offset.0[block]))
+                }
+            };
             // A stage whose rows have not begun yet uses the first one.
             let in_block = match roles.block {
-                Axis::K => in_block,
-                Axis::I | Axis::J => b.max(&in_block, "0"),
+                Axis::I | Axis::J if blocks > 1 => b.max(&in_block, "0"),
+                _ => in_block,
             };
             let in_block = match &row.panel {
                 Some(panel) => b.value(format_args!("udiv i64 {in_block}, {}", panel.lanes.width)),

@@ -7,12 +7,14 @@
 //! | `together` | which of them do |
 //! | `order` | the places of a tile, and the order of its rows |
 //! | `parts` | nests of many stages in parts that are functions of their own |
+//! | `steps` | the loop over the steps of a tile |
 //! | `tile` | which tile a task computes |
 
 mod far;
 mod loops;
 mod order;
 mod parts;
+mod steps;
 mod tile;
 mod together;
 
@@ -26,7 +28,7 @@ use fieldstone_stencil::{Area, Axis, Bound, Extent, Interval, Level};
 use super::builder::Builder;
 use super::entry::{Context, Entry};
 use super::place::{Panel, Row};
-use super::range::{clip_area, clip_levels, in_area};
+use super::range::{bound, clip_area, clip_levels, in_area};
 use super::row;
 use super::setting::Setting;
 use super::types::Lanes;
@@ -44,23 +46,20 @@ pub(super) fn rows(
     b: &mut Builder,
     nest: &RowNest,
 ) {
-    let panels = nest.roles.are_panels();
-    let before = panels.then(|| tile::levels_before(context, entry, b, nest));
-    b.for_loop("%begin", "%end", "1", |b, task| {
-        let tile = tile::tile(entry, b, nest, before.as_deref(), task);
-        let setting = Setting {
-            context,
-            entry,
-            nest,
-            shared: &shared(nest),
-        };
+    let setting = Setting {
+        context,
+        entry,
+        nest,
+        shared: &shared(nest),
+    };
+    tile::for_tiles(setting, b, |b, tile| {
         let (first, end) = (b.sub(&tile.slides.0, tile.most), &tile.slides.1);
-        let far = far::is_far(setting, b, &tile);
+        let far = far::is_far(setting, b, tile);
         let last = match &far {
             Some(far) => b.select(far, &tile.slides.0, end),
             None => end.clone(),
         };
-        order::for_places(setting, b, (&tile, (&first, &last)), |b, place| {
+        order::for_places(setting, b, (tile, (&first, &last)), |b, place| {
             if is_one(nest) {
                 return loops::loops(setting, b, place);
             }
@@ -71,7 +70,7 @@ pub(super) fn rows(
         });
         if let Some(far) = far {
             b.when(&far, |b| {
-                far::call(&format!("{name}_far"), setting, b, &tile)
+                far::call(&format!("{name}_far"), setting, b, tile)
             });
         }
     });
@@ -133,24 +132,52 @@ fn panel(
     (any, panel)
 }
 
-/// Whether a stage computes the row `at` of the sliding axis; `None` where it computes every one.
+/// Whether a stage computes a row at a place; `None` where it always does.
 fn is_ready(
     entry: &Entry,
     b: &mut Builder,
     nest: &RowNest,
     stage: &Stage,
-    at: &str,
     place: &Place,
 ) -> Option<String> {
     let slide = nest.roles.slide;
-    let (before, after) = stage.extent.beyond(nest.extent).along(slide);
-    let tests = [bounds(stage, slide), stage.area].map(|area| in_area(entry, b, area, slide, at));
-    let begun = (!place.far && before + after < place.most).then(|| {
-        let first = b.sub(&place.slides.0, before);
-        b.value(format_args!("icmp sge i64 {at}, {first}"))
+    let at = b.add(&place.begin, nest.ahead(stage).along(slide));
+    let tests = [bounds(stage, slide), stage.area].map(|area| in_area(entry, b, area, slide, &at));
+    let begun = begins_later(nest, stage, place).then(|| {
+        let first = b.sub(&place.slides.0, lag(nest, stage));
+        b.value(format_args!("icmp sge i64 {}, {first}", place.begin))
     });
     let tests = begun.into_iter().chain(tests.into_iter().flatten());
     b.all(tests)
+}
+
+/// Whether a stage computes nothing at the first steps of a tile.
+fn begins_later(nest: &RowNest, stage: &Stage, place: &Place) -> bool {
+    !place.far && lag(nest, stage) < place.most
+}
+
+/// The steps of a tile at which that changes.
+fn changes(
+    entry: &Entry,
+    b: &mut Builder,
+    nest: &RowNest,
+    stage: &Stage,
+    tile: &Place,
+) -> Vec<String> {
+    let slide = nest.roles.slide;
+    let ahead = nest.ahead(stage).along(slide);
+    let areas = [bounds(stage, slide), stage.area].map(|area| area.along(slide));
+    let limits = areas.into_iter().flat_map(|part| [part.start, part.end]);
+    let mut changes: Vec<String> = (limits.flatten())
+        .map(|limit| {
+            let limit = bound(entry, b, slide, limit);
+            b.sub(&limit, ahead)
+        })
+        .collect();
+    if begins_later(nest, stage, tile) {
+        changes.push(b.sub(&tile.slides.0, lag(nest, stage)));
+    }
+    changes
 }
 
 /// How far a stage is ahead of those that are computed at the step itself.
@@ -184,13 +211,14 @@ fn stages(setting: Setting<'_>, b: &mut Builder, stages: &[Stage], place: &Place
                     index,
                     tile: tile.clone(),
                     panel,
+                    moving: place.moving(nest.ahead(stage)),
                 };
                 let stage = (stage, &HashSet::new());
                 row::stage(context, entry, b, stage, &row, &vectors, None);
             };
             for_blocks(setting, b, (&blocks, place), stage.interval, each);
         };
-        match is_ready(entry, b, nest, stage, &at, place) {
+        match is_ready(entry, b, nest, stage, place) {
             Some(condition) => b.when(&condition, emit),
             None => emit(b),
         }

@@ -70,6 +70,7 @@ pub(super) fn columns(
             index: Default::default(),
             tile: Default::default(),
             panel: None,
+            moving: None,
         };
         let mut inside = Vec::new();
         for (axis, number) in [lanes, other].into_iter().zip(places) {
@@ -153,6 +154,7 @@ impl Column<'_> {
             index: self.row.index.clone(),
             tile: self.row.tile.clone(),
             panel: None,
+            moving: None,
         };
         row.index[2] = level(b, order, levels, count);
         row

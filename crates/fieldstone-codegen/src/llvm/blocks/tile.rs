@@ -71,6 +71,7 @@ fn phase(
             index: Default::default(),
             tile: tile.begin.clone(),
             panel: None,
+            moving: None,
         };
         let mut inside = Vec::new();
         let order = shape.order();

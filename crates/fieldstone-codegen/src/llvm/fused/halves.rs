@@ -100,6 +100,7 @@ impl Fused<'_> {
     fn half(&self, b: &mut Builder, block: &str, first: &str, rest: &str) -> Half {
         let Computed { stage, row, .. } = &self.stages[0];
         let mut row = row.clone();
+        row.moving = None;
         block.clone_into(&mut row.index[self.roles.block.index()]);
         let points = b.min(rest, &(self.width() / 2).to_string());
         let points = b.max(&points, "0");

@@ -87,9 +87,11 @@ impl Fused<'_> {
         let computed = &self.stages[0];
         let slide = self.roles.slide.index();
         let (level, begin) = (&computed.row.index[2], &computed.row.tile[slide]);
+        let levels = (level.clone(), b.add(level, panel.lanes.width));
         let all = Rows {
             slides: (begin.clone(), rows.slides.1.clone()),
-            blocks: (level.clone(), b.add(level, panel.lanes.width)),
+            blocks: levels.clone(),
+            planes: levels,
         };
         let inside = self.is_inside(b, &all, ends);
         let step = b.sub(&computed.row.index[slide], computed.ahead.0[slide]);

@@ -76,7 +76,7 @@ impl Fused<'_> {
         let mut alike = String::from("true");
         let both = [
             (self.roles.slide, &rows.slides),
-            (self.roles.block, &rows.blocks),
+            (self.roles.block, &rows.planes),
         ];
         for (axis, (first, end)) in both {
             let mut all = String::from("true");
@@ -142,7 +142,7 @@ impl Fused<'_> {
             let (begin, end) = match axis {
                 axis if axis == self.roles.vector => (first.to_owned(), b.sub(end, self.width())),
                 axis if axis == self.roles.slide => rows.slides.clone(),
-                _ => rows.blocks.clone(),
+                _ => rows.planes.clone(),
             };
             let (before, behind) = reach[axis.index()];
             let behind = match axis {

@@ -43,8 +43,14 @@ fn fused(setting: Setting<'_>, b: &mut Builder, loops: &[&[Stage]], place: &Plac
     let most = loops[0].most;
     let blocks = loops[0].blocks.clone();
     let interval = loops[0].stages[0].interval;
+    let is_one =
+        context.scratch.lanes.is_none() && most == 0 && context.scratch.block_rows(roles) <= 1;
     let rows = Rows {
         slides: (b.sub(&place.slides.0, place.most), place.slides.1.clone()),
+        planes: match is_one {
+            true => levels_of(entry, b, nest, loops[0].stages, place.planes.clone()),
+            false => blocks.clone(),
+        },
         blocks: blocks.clone(),
     };
     let each = |b: &mut Builder, in_block: &str, panel: Option<Panel>, way: (usize, Way<'_>)| {
@@ -58,8 +64,7 @@ fn fused(setting: Setting<'_>, b: &mut Builder, loops: &[&[Stage]], place: &Plac
             fused::row(setting, b, (&computed, way), &rows);
         }
     };
-    let is_one = most == 0 && context.scratch.block_rows(roles) <= 1;
-    if context.scratch.lanes.is_none() && is_one {
+    if is_one {
         // Without a loop, what depends on the one row of the tile is computed before those along the sliding axis.
         let any = b.value(format_args!("icmp slt i64 {}, {}", blocks.0, blocks.1));
         return b.when(&any, |b| each(b, &blocks.0, None, (0, Way::Any)));
@@ -114,10 +119,7 @@ fn one_loop<'a>(
     let most = most.unwrap_or(0);
     let ready: Vec<Option<String>> = stages
         .iter()
-        .map(|stage| {
-            let at = b.add(&place.step, nest.ahead(stage).along(roles.slide));
-            is_ready(entry, b, nest, stage, &at, place)
-        })
+        .map(|stage| is_ready(entry, b, nest, stage, place))
         .collect();
     let ranges: Vec<(String, String)> = stages
         .iter()
@@ -125,17 +127,27 @@ fn one_loop<'a>(
         .collect();
     let first = b.sub(&place.blocks.0, most);
     let blocks = (first, place.blocks.1.clone());
-    let blocks = match roles.block {
-        // Stages of one loop have the same levels.
-        Axis::K => clip_levels(entry, b, stages[0].interval, blocks),
-        Axis::I | Axis::J => blocks,
-    };
+    let blocks = levels_of(entry, b, nest, stages, blocks);
     OneLoop {
         stages,
         most,
         ready,
         ranges,
         blocks,
+    }
+}
+
+/// Those of a range along the block axis that a loop computes, if that is the one of levels: its stages have the same.
+fn levels_of(
+    entry: &Entry,
+    b: &mut Builder,
+    nest: &RowNest,
+    stages: &[Stage],
+    range: (String, String),
+) -> (String, String) {
+    match nest.roles.block {
+        Axis::K => clip_levels(entry, b, stages[0].interval, range),
+        Axis::I | Axis::J => range,
     }
 }
 
@@ -150,9 +162,11 @@ pub(super) fn are_far(
     let one = one_loop(entry, b, nest, stages, place);
     let level = &place.blocks.0;
     let computed = computed(entry, b, nest, &one, place, (level, Some(panel)));
+    let levels = (level.clone(), panel.behind(b, level));
     let rows = Rows {
         slides: place.slides.clone(),
-        blocks: (level.clone(), panel.behind(b, level)),
+        blocks: levels.clone(),
+        planes: levels,
     };
     fused::is_far(setting, b, &computed, &rows)
 }
@@ -190,6 +204,7 @@ fn computed<'a>(
                 index,
                 tile: place.tile(roles),
                 panel: panel.cloned(),
+                moving: place.moving(ahead),
             },
             range: one.ranges[number].clone(),
             active: b.all(tests),

@@ -1,8 +1,8 @@
-//! Which tile a task computes.
+//! Which tiles a task computes.
 
 use fieldstone_stencil::Axis;
 use fieldstone_stencil::ir::Target;
-use fieldstone_stencil::schedule::{Roles, RowNest};
+use fieldstone_stencil::schedule::{Roles, RowNest, Stage};
 use fieldstone_stencil::visit::Accesses;
 
 use super::lag;
@@ -11,14 +11,73 @@ use crate::llvm::builder::Builder;
 use crate::llvm::entry::{Context, Entry};
 use crate::llvm::place;
 use crate::llvm::range::tile_range;
+use crate::llvm::setting::Setting;
 
-/// The tile of a task, of levels that begin so many before the first one where points of a row are vectors of them.
-pub(super) fn tile(
+/// Runs `body` for all tiles from `%begin` to `%end`. Those of one plane that follow each other are one tile of several, of which `body` gets
+/// one after the other: what all their rows have in common is found once.
+pub(super) fn for_tiles(
+    Setting {
+        context,
+        entry,
+        nest,
+        ..
+    }: Setting<'_>,
+    b: &mut Builder,
+    body: impl FnOnce(&mut Builder, &Place),
+) {
+    let before = (nest.roles.are_panels()).then(|| levels_before(context, entry, b, nest));
+    if !are_planes(context, nest) {
+        return b.for_loop("%begin", "%end", "1", |b, task| {
+            let tile = tile(entry, b, nest, before.as_deref(), (task, None));
+            body(b, &tile);
+        });
+    }
+    let [along_rows, planes] =
+        [nest.roles.vector, nest.roles.block].map(|axis| &entry.count[axis.index()]);
+    let follow = b.value(format_args!("icmp eq i64 {along_rows}, 1"));
+    let (name, names) = b.begin_repeat(&[(String::from("i64"), String::from("%begin"))]);
+    let task = &names[0];
+    let more = b.value(format_args!("icmp slt i64 {task}, %end"));
+    b.repeat_while(&name, &more);
+    // Vectors reach beyond their rows: into arrays, but at the first and the last plane, which are tiles of their own.
+    let plane = b.value(format_args!("urem i64 {task}, {planes}"));
+    let inner = b.value(format_args!("icmp ne i64 {plane}, 0"));
+    let several = b.value(format_args!("and i1 {follow}, {inner}"));
+    let last = b.sub(planes, 1);
+    let (left, tasks) = (b.sub(&last, &plane), b.sub("%end", task));
+    let left = b.min(&left, &tasks);
+    let left = b.max(&left, "1");
+    let count = b.value(format_args!("select i1 {several}, i64 {left}, i64 1"));
+    let tile = tile(entry, b, nest, None, (task, Some(&count)));
+    b.for_loop(&tile.blocks.0, &tile.blocks.1, "1", |b, plane| {
+        let behind = b.add(plane, 1);
+        let of_plane = Place {
+            blocks: (plane.to_owned(), behind),
+            ..tile.clone()
+        };
+        body(b, &of_plane);
+    });
+    let next = b.add(task, &count);
+    b.end_repeat(&name, &[(String::from("i64"), next)]);
+}
+
+/// Whether tiles have one row along the block axis, and stages read no others of what earlier ones make.
+pub(super) fn are_planes(context: &Context<'_>, nest: &RowNest) -> bool {
+    let block = nest.roles.block;
+    let reaches = |stage: &Stage| stage.extent.beyond(nest.extent).along(block) != (0, 0);
+    !nest.roles.are_panels()
+        && context.scratch.block_rows(nest.roles) <= 1
+        && !nest.stages.iter().any(reaches)
+}
+
+/// The tile of a task, of levels that begin so many before the first one where points of a row are vectors of them, or as many along the
+/// block axis as there are.
+fn tile(
     entry: &Entry,
     b: &mut Builder,
     nest: &RowNest,
     levels_before: Option<&str>,
-    task: &str,
+    (task, count): (&str, Option<&str>),
 ) -> Place {
     let roles = nest.roles;
     let [vector_tile, block_tile, slide_tile] = tile_numbers(b, &entry.count, roles, task);
@@ -28,17 +87,26 @@ pub(super) fn tile(
     let vectors = range(b, roles.vector, &vector_tile);
     let blocks = match levels_before {
         Some(before) => level_tile(entry, b, &block_tile, before),
-        None => range(b, roles.block, &block_tile),
+        None => {
+            let (begin, end) = range(b, roles.block, &block_tile);
+            match count {
+                // Each of them is one row.
+                Some(count) => (begin.clone(), b.add(&begin, count)),
+                None => (begin, end),
+            }
+        }
     };
     let slides = range(b, roles.slide, &slide_tile);
     let most = nest.stages.iter().map(|stage| lag(nest, stage)).max();
     Place {
         step: String::new(),
+        begin: String::new(),
         vectors,
-        tile_begin: blocks.0.clone(),
+        planes: blocks.clone(),
         blocks,
         slides,
         most: most.unwrap_or(0),
+        pointers: None,
         far: false,
     }
 }
@@ -78,12 +146,7 @@ fn turned(b: &mut Builder, number: &str, count: &str, columns: (&str, &str)) -> 
 
 /// Levels that the first vector of each column begins before the first level, so that vectors of what a nest writes are aligned;
 /// none where tiles would not get to the last level.
-pub(super) fn levels_before(
-    context: &Context<'_>,
-    entry: &Entry,
-    b: &mut Builder,
-    nest: &RowNest,
-) -> String {
+fn levels_before(context: &Context<'_>, entry: &Entry, b: &mut Builder, nest: &RowNest) -> String {
     let statements = nest.stages.iter().flat_map(|stage| &stage.statements);
     let mut written = statements.flat_map(|statement| {
         let accesses = Accesses::of(statement);
