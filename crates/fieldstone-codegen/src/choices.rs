@@ -115,9 +115,11 @@ impl Choices {
 
     /// Which points are neighbours, where nobody chose that these are.
     pub fn neighbours(&self, usual: Neighbours) -> Neighbours {
-        let across = self.across.filter(|_| usual.contiguous == Axis::K);
+        let chosen = self.across.filter(|_| usual.contiguous == Axis::K);
+        let across = chosen.unwrap_or(usual.across);
         Neighbours {
-            across: across.unwrap_or(usual.across),
+            across,
+            one_vector: usual.one_vector && across == usual.across,
             ..usual
         }
     }

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fieldstone_stencil::analysis::operations::{Operation, Operations};
-use fieldstone_stencil::ir::{Stencil, Stmt, StmtKind};
+use fieldstone_stencil::ir::{Expr, Stencil, Stmt, StmtKind};
 use fieldstone_stencil::schedule::{Nest, RowNest, Stage};
 use fieldstone_stencil::visit::Accesses;
 use fieldstone_stencil::{Axis, Interval};
@@ -149,12 +149,21 @@ pub(crate) fn cycles_of<'a>(statements: impl IntoIterator<Item = &'a Stmt>) -> (
         });
         let accesses = Accesses::of(statement);
         let moved = accesses.reads.len() + 2 * accesses.writes.len();
-        let counted = Operation::ALL
-            .iter()
-            .map(|(kind, _)| once.count(*kind) as f64 * of(*kind));
-        cycles += rounds * (moved as f64 + counted.sum::<f64>());
+        cycles += rounds * (moved as f64 + of_all(&once));
     }
     (cycles, open)
+}
+
+/// Cycles of an expression for one vector, without those that move what it reads.
+pub(crate) fn cycles_of_expression(expr: &Expr) -> f64 {
+    of_all(&Operations::of_expression(expr))
+}
+
+fn of_all(operations: &Operations) -> f64 {
+    let kinds = Operation::ALL.iter();
+    kinds
+        .map(|(kind, _)| operations.count(*kind) as f64 * of(*kind))
+        .sum()
 }
 
 /// Cycles of an operation on a vector, where others are under way at the same time.

@@ -5,9 +5,11 @@
 //! | `rings` | rings of rows |
 //! | `panels` | rings of rows whose points are vectors of levels |
 //! | `columns` | blocks of columns |
+//! | `busy` | whether sweeps have enough to do for one vector of columns |
 //! | `held` | which of these are so narrow that registers hold what a level leaves to the next one |
 //! | `tiles` | how a domain is cut into tiles |
 
+mod busy;
 mod columns;
 mod held;
 mod panels;
@@ -20,6 +22,7 @@ use fieldstone_stencil::ir::{Stencil, Target, TempId};
 use fieldstone_stencil::schedule::{Placement, Roles, Schedule};
 use fieldstone_stencil::{Axis, DType};
 
+pub(crate) use columns::lanes_of_sweeps;
 pub(crate) use panels::MOST_LANES;
 pub use tiles::Tiles;
 pub(crate) use tiles::{LONG_ROW, Lines};

@@ -78,6 +78,26 @@ fn code_is_made_for_where_arrays_are_if_that_matters() {
 }
 
 #[test]
+fn sweeps_over_rows_of_one_vector_have_code_of_their_own_where_these_are_transposed() {
+    let sweeps = program(THOMAS, &["IJK float64"; 5]);
+    let native = native(&sweeps, Cache::none(), Reuse::Yes);
+    for (axis, columns, is_own) in [(Axis::K, 8, true), (Axis::K, 9, false), (Axis::I, 8, false)] {
+        let layout = Layout(vec![Some(axis); 5]);
+        let variant = |points| {
+            let plane = Plane {
+                near: Axis::J,
+                points,
+            };
+            let supply = Supply::Memory;
+            native.variant(&layout, Outline { plane, supply }).unwrap()
+        };
+        let usual = variant(Some([100, 100]));
+        let found = variant(Some([columns, columns]));
+        assert_eq!(!Arc::ptr_eq(&usual, &found), is_own, "{axis} {columns}");
+    }
+}
+
+#[test]
 fn code_for_other_calls_will_do_where_nothing_may_be_compiled() {
     let directory = std::env::temp_dir().join(format!("fieldstone-outline-{}", std::process::id()));
     let cache = || Cache::at(&directory, None);

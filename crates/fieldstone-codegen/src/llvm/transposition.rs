@@ -42,6 +42,9 @@ pub(super) struct Squares {
     pub pitch: usize,
     /// Whether whole squares are stored past the caches. Their rows are cache lines, and those of all columns begin where one does.
     pub past: bool,
+    /// Whether rows of scratch have room for the columns of whole squares, which are not there to be read then: in their place is the last
+    /// one. Whatever was left there might be numbers that functions take long for.
+    pub fills: bool,
     /// As the target says.
     pub has_masked_stores: bool,
     /// Which of what is transposed for a nest it is, where it is a composed value.
@@ -71,7 +74,11 @@ impl Squares {
             Way::In => "in",
             Way::Out => "out",
         };
-        let past = if self.past { "_past" } else { "" };
+        let past = match (self.past, self.way, self.fills) {
+            (true, _, _) => "_past",
+            (_, Way::In, false) => "_among",
+            _ => "",
+        };
         let composed = self.composed.map(|number| format!("_value_{number}"));
         let composed = composed.unwrap_or_default();
         format!("{kernel}_{way}_{}{past}{composed}", self.size)
@@ -191,8 +198,12 @@ impl Squares {
         rest: Option<&Rest>,
         value: Option<Value<'_>>,
     ) {
+        let there = rest.filter(|_| self.way == Way::In);
         let columns: Vec<Vec<String>> = (square.arrays.iter())
-            .map(|(array, stride)| self.along(b, array, stride))
+            .map(|(array, stride)| match there {
+                Some(rest) => self.along_those(b, array, stride, &rest.columns),
+                None => self.along(b, array, stride),
+            })
             .collect();
         let levels = self.along(b, &square.scratch, &self.pitch.to_string());
         if rest.is_none() && self.side < MANY && !self.past {
@@ -202,9 +213,12 @@ impl Squares {
             }
         }
         // Columns and levels that are not there are neither read from the array nor written to it. In scratch there is room for
-        // levels, but next to a row may lie what other columns need.
+        // levels, but next to a row may lie what other columns need, unless it [`fills`](Squares::fills) squares.
         let level_masks = rest.map(|rest| {
             let all = self.first_lanes(b, &rest.levels);
+            if there.is_some() {
+                return vec![all; self.side];
+            }
             let one = |b: &mut Builder, column: usize| {
                 let there = b.value(format_args!("icmp sgt i64 {}, {column}", rest.columns));
                 let there = splat(b, self.lanes(), "i1", &there);
@@ -222,7 +236,7 @@ impl Squares {
                     Some(value) => self.composed(b, &columns, level_masks.as_deref(), value),
                 };
                 let rows = self.transposed(b, rows);
-                let masks = rest.map(|rest| {
+                let masks = rest.filter(|_| !self.fills).map(|rest| {
                     let mask = self.first_lanes(b, &rest.columns);
                     vec![mask; self.side]
                 });
@@ -244,6 +258,17 @@ impl Squares {
             all.push(address);
         }
         all
+    }
+
+    /// The same where there are so many, at least one: the last one again for those that are not there.
+    fn along_those(self, b: &mut Builder, first: &str, step: &str, count: &str) -> Vec<String> {
+        let last = b.sub(count, 1);
+        let rows = (0..self.side).map(|number| {
+            let row = b.min(&last, &number.to_string());
+            let bytes = b.mul(&row, step);
+            b.offset(first, bytes)
+        });
+        rows.collect()
     }
 
     fn lanes(self) -> Lanes {

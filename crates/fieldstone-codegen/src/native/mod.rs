@@ -31,6 +31,7 @@ use crate::outline::{Outline, Supply};
 use crate::plan::{Plan, contiguous};
 use crate::stack::deep;
 use crate::target::Target;
+use crate::tile::lanes_of_sweeps;
 use crate::variants::Variants;
 
 /// The signature of a kernel; see [`crate::llvm::abi`].
@@ -144,9 +145,13 @@ impl Native {
         let (program, choices) = (&self.compilation.program, &self.choices);
         let elements = self.compilation.elements.layout(layout);
         let axis = (choices.vector).unwrap_or_else(|| contiguous(program, &elements));
+        let target = self.target();
+        let neighbours = choices.neighbours(Neighbours::on(program, axis, outline.plane));
+        let lanes = (axis == Axis::K).then(|| lanes_of_sweeps(&program.stencil, &target));
+        let in_vectors = |lanes| neighbours.in_vectors_of(lanes, outline.plane);
         Domains {
-            neighbours: choices.neighbours(Neighbours::on(program, axis, outline.plane)),
-            supply: (outline.supply).of_code(&program.stencil, axis, self.target().caches),
+            neighbours: lanes.flatten().map_or(neighbours, in_vectors),
+            supply: (outline.supply).of_code(&program.stencil, axis, target.caches),
             size: None,
         }
     }
@@ -229,14 +234,23 @@ impl Domains {
 
     /// Those that code may be for instead.
     fn others(self) -> impl Iterator<Item = Domains> {
+        let Neighbours {
+            across, one_vector, ..
+        } = self.neighbours;
         let across = match self.neighbours.contiguous {
-            Axis::K => vec![self.neighbours.across, self.neighbours.other()],
-            _ => vec![self.neighbours.across],
+            Axis::K => vec![
+                (across, one_vector),
+                (across, !one_vector),
+                (self.neighbours.other(), false),
+                (self.neighbours.other(), true),
+            ],
+            _ => vec![(across, one_vector)],
         };
-        let all = across.into_iter().flat_map(move |across| {
+        let all = across.into_iter().flat_map(move |(across, one_vector)| {
             Supply::ALL.map(|supply| Domains {
                 neighbours: Neighbours {
                     across,
+                    one_vector,
                     ..self.neighbours
                 },
                 supply,

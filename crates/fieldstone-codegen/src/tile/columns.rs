@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
-use fieldstone_stencil::ir::{self, Stencil, TempId};
+use fieldstone_stencil::ir::{self, Order, Stencil, TempId};
 use fieldstone_stencil::schedule::{ColumnNest, Placement, Schedule};
 use fieldstone_stencil::visit::Accesses;
-use fieldstone_stencil::{Axis, DType};
+use fieldstone_stencil::{Axes, Axis, DType};
 
+use super::busy::is_busy;
 use super::held::held_columns;
 use super::{Block, LINE, Place, Scratch, temporaries, whole_lines};
 use crate::choices::Choices;
@@ -89,7 +90,15 @@ impl Scratch {
             Some(columns) => columns.next_multiple_of(square),
             None if is_slim(stencil, schedule, nest, &transposed) => {
                 let first = target.caches.first;
-                square * narrow_vectors((&columns, &transposed), nest, (square, first), supply)
+                let around = nest.extent.along(nest.vector);
+                let is_all = schedule.neighbours.one_vector && around == (0, 0);
+                match is_all || is_busy(nest) {
+                    true => square,
+                    false => {
+                        let all = (columns.as_slice(), transposed.as_slice());
+                        square * narrow_vectors(all, nest, (square, first), supply)
+                    }
+                }
             }
             None => MOST_COLUMNS,
         };
@@ -229,7 +238,22 @@ fn lines(transposed: &[Transposed]) -> usize {
 /// Columns and levels that are transposed at a time: elements of the widest array in a register, and few enough for all registers.
 fn square(transposed: &[Transposed], vector_bytes: usize) -> usize {
     let widest = transposed.iter().map(|array| array.dtype.size()).max();
-    (vector_bytes.max(32) / widest.unwrap_or(8)).min(16)
+    side(widest.unwrap_or(8), vector_bytes)
+}
+
+/// The same for arrays of which the widest has elements of so many bytes.
+fn side(widest: usize, vector_bytes: usize) -> usize {
+    (vector_bytes.max(32) / widest).min(16)
+}
+
+/// The same for all fields of a stencil that may be transposed; `None` if it has no sweeps over the levels.
+pub(crate) fn lanes_of_sweeps(stencil: &Stencil, target: &Target) -> Option<usize> {
+    let mut orders = stencil.computations.iter().map(|one| one.order);
+    orders.find(|order| *order != Order::Parallel)?;
+    let volumes = stencil.fields.iter();
+    let volumes = volumes.filter(|field| field.axes == Axes::IJK);
+    let widest = volumes.map(|field| field.dtype.size()).max()?;
+    Some(side(widest, target.vector_bytes()))
 }
 
 /// Whether most arrays of a nest are transposed. A block of few columns then stays in the first cache, while the others, of

@@ -357,7 +357,9 @@ impl<'p> Open<'p, '_> {
                 .flat_map(|placed| placed.accesses.written())
                 .all(|target| self.program.stencil.target_axes(target).contains(axis))
         };
-        let Neighbours { contiguous, across } = self.neighbours;
+        let Neighbours {
+            contiguous, across, ..
+        } = self.neighbours;
         if contiguous == Axis::K && has(across) && has(Axis::K) {
             let all = items.iter().flat_map(Item::statements);
             let extents = all.map(|placed| (placed.statement, placed.extent));

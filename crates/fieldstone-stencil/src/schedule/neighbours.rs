@@ -54,6 +54,8 @@ pub struct Neighbours {
     pub contiguous: Axis,
     /// The horizontal axis that rows of columns lie along.
     pub across: Axis,
+    /// Whether these have so few columns that one vector has them all.
+    pub one_vector: bool,
 }
 
 impl Neighbours {
@@ -68,7 +70,11 @@ impl Neighbours {
             Axis::K => Plane::default().near,
             axis => axis,
         };
-        Neighbours { contiguous, across }
+        Neighbours {
+            contiguous,
+            across,
+            one_vector: false,
+        }
     }
 
     /// The same in any call: rows lie along the axis along which columns are near each other in memory, unless they are short.
@@ -83,7 +89,20 @@ impl Neighbours {
             (Axis::K, false) => plane.far(),
             (axis, _) => axis,
         };
-        Neighbours { contiguous, across }
+        Neighbours {
+            contiguous,
+            across,
+            one_vector: false,
+        }
+    }
+
+    /// The same where vectors have so many lanes, of a program with sweeps over the levels.
+    pub fn in_vectors_of(self, lanes: usize, plane: Plane) -> Neighbours {
+        let columns = plane.points.map(|points| points[self.across.index()]);
+        Neighbours {
+            one_vector: columns.is_some_and(|columns| columns <= lanes),
+            ..self
+        }
     }
 }
 

@@ -110,7 +110,7 @@ impl ColumnBlock<'_> {
                         scratch: b.offset(&first.scratch, &bytes),
                         following: first.following.clone(),
                     };
-                    squares_of(self.context, Way::In, each.array).inline(b, &square);
+                    squares_of(self.context, self.nest, Way::In, each.array).inline(b, &square);
                 }
             });
         });

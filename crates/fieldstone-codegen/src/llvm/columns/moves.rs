@@ -23,9 +23,11 @@ pub(super) fn squares<'a>(
 ) -> Vec<(Squares, Option<Value<'a>>)> {
     let scratch = context.scratch;
     let of_array = |array: &'a Transposed| {
-        let load = array.load.then(|| squares_of(context, Way::In, array));
+        let load = array
+            .load
+            .then(|| squares_of(context, nest, Way::In, array));
         let load = load.map(|squares| (squares, value(context, nest, array)));
-        let store = (array.store).map(|_| squares_of(context, Way::Out, array));
+        let store = (array.store).map(|_| squares_of(context, nest, Way::Out, array));
         let past = |squares: Squares| Squares {
             past: true,
             ..squares
@@ -43,7 +45,14 @@ pub(super) fn squares<'a>(
     squares.collect()
 }
 
-pub(super) fn squares_of(context: &Context<'_>, way: Way, array: &Transposed) -> Squares {
+pub(super) fn squares_of(
+    context: &Context<'_>,
+    nest: &ColumnNest,
+    way: Way,
+    array: &Transposed,
+) -> Squares {
+    let vector = nest.vector;
+    let is_of_block = array.extent.along(vector) == nest.extent.along(vector);
     let same = |(other, _): &(Transposed, Block)| other == array;
     let composed = array.composed.as_ref();
     Squares {
@@ -52,6 +61,7 @@ pub(super) fn squares_of(context: &Context<'_>, way: Way, array: &Transposed) ->
         side: context.scratch.square,
         pitch: context.scratch.level_bytes,
         past: false,
+        fills: way == Way::In && is_of_block && array.across == (0, 0),
         has_masked_stores: context.target.has_masked_stores(),
         composed: composed.and_then(|_| context.scratch.transposed.iter().position(same)),
     }
@@ -187,7 +197,7 @@ impl ColumnBlock<'_> {
             levels: b.sub(end, first),
             following: (following * size as i64).to_string(),
         };
-        let squares = squares_of(self.context, each.way, each.array);
+        let squares = squares_of(self.context, self.nest, each.way, each.array);
         let past = match each.way {
             Way::In => None,
             Way::Out => self.goes_past(b, each.array, &plane.array),

@@ -20,6 +20,7 @@ pub(in crate::llvm) fn define(
         side,
         pitch,
         past: false,
+        fills: true,
         has_masked_stores: true,
         composed: None,
     };
