@@ -8,7 +8,7 @@
 //! | `order` | the places of a tile, and the order of its rows |
 //! | `parts` | nests of many stages in parts that are functions of their own |
 //! | `steps` | the loop over the steps of a tile |
-//! | `tile` | which tile a task computes |
+//! | `tile` | which tiles a task computes |
 
 mod far;
 mod loops;
