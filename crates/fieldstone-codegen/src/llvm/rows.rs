@@ -28,7 +28,7 @@ use fieldstone_stencil::{Area, Axis, Bound, Extent, Interval, Level};
 use super::builder::Builder;
 use super::entry::{Context, Entry};
 use super::place::{Panel, Row};
-use super::range::{bound, clip_area, clip_levels, in_area};
+use super::range::{clip_area, clip_levels, in_area};
 use super::row;
 use super::setting::Setting;
 use super::types::Lanes;
@@ -154,30 +154,6 @@ fn is_ready(
 /// Whether a stage computes nothing at the first steps of a tile.
 fn begins_later(nest: &RowNest, stage: &Stage, place: &Place) -> bool {
     !place.far && lag(nest, stage) < place.most
-}
-
-/// The steps of a tile at which that changes.
-fn changes(
-    entry: &Entry,
-    b: &mut Builder,
-    nest: &RowNest,
-    stage: &Stage,
-    tile: &Place,
-) -> Vec<String> {
-    let slide = nest.roles.slide;
-    let ahead = nest.ahead(stage).along(slide);
-    let areas = [bounds(stage, slide), stage.area].map(|area| area.along(slide));
-    let limits = areas.into_iter().flat_map(|part| [part.start, part.end]);
-    let mut changes: Vec<String> = (limits.flatten())
-        .map(|limit| {
-            let limit = bound(entry, b, slide, limit);
-            b.sub(&limit, ahead)
-        })
-        .collect();
-    if begins_later(nest, stage, tile) {
-        changes.push(b.sub(&tile.slides.0, lag(nest, stage)));
-    }
-    changes
 }
 
 /// How far a stage is ahead of those that are computed at the step itself.

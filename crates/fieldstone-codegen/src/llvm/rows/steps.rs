@@ -7,15 +7,19 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use fieldstone_stencil::ir::Target;
+use fieldstone_stencil::schedule::{RowNest, Stage};
 use fieldstone_stencil::visit::accesses;
 use fieldstone_stencil::{Axis, Offset};
 
 use super::order::Place;
 use super::parts::is_one;
 use super::tile::are_planes;
+use super::{begins_later, bounds, lag};
 use crate::llvm::builder::Builder;
+use crate::llvm::entry::Entry;
 use crate::llvm::place::first_point;
 use crate::llvm::preheader::across;
+use crate::llvm::range::bound;
 use crate::llvm::setting::Setting;
 
 /// Rows at a step, at most: of more, most would lie in memory.
@@ -39,10 +43,10 @@ pub(super) fn for_steps(
             body(b, &tile.at(step, &tile.blocks));
         });
     }
-    let mut changes: Vec<String> = Vec::new();
-    for stage in &nest.stages {
-        changes.extend(super::changes(entry, b, nest, stage, tile));
-    }
+    let stages = nest.stages.iter();
+    let changes: Vec<String> = stages
+        .flat_map(|stage| changes(entry, b, nest, stage, tile))
+        .collect();
     if changes.is_empty() {
         return for_steps_alike(setting, b, (tile, None), (first, end), body);
     }
@@ -109,6 +113,30 @@ fn for_steps_alike(
         next.push((String::from("ptr"), b.offset(pointer, stride)));
     }
     b.end_repeat(&name, &next);
+}
+
+/// The steps of a tile at which it changes whether a stage computes rows.
+fn changes(
+    entry: &Entry,
+    b: &mut Builder,
+    nest: &RowNest,
+    stage: &Stage,
+    tile: &Place,
+) -> Vec<String> {
+    let slide = nest.roles.slide;
+    let ahead = nest.ahead(stage).along(slide);
+    let areas = [bounds(stage, slide), stage.area].map(|area| area.along(slide));
+    let limits = areas.into_iter().flat_map(|part| [part.start, part.end]);
+    let mut changes: Vec<String> = (limits.flatten())
+        .map(|limit| {
+            let limit = bound(entry, b, slide, limit);
+            b.sub(&limit, ahead)
+        })
+        .collect();
+    if begins_later(nest, stage, tile) {
+        changes.push(b.sub(&tile.slides.0, lag(nest, stage)));
+    }
+    changes
 }
 
 /// The rows of arrays that the stages of a nest access at a step, by their places relative to it.
