@@ -151,6 +151,32 @@ def mean(a, x):
 }
 
 #[test]
+fn functions_are_given_usual_numbers_where_a_condition_keeps_others_from_them() {
+    const CALL: &str = "call <8 x double> @fieldstone_";
+    for (value, is_kept) in [
+        ("        y = log(x)", false),
+        ("        y = log(x) if x > 0.0 else 0.0", true),
+        (
+            "        if x > 0.0:\n            y = x**0.875\n        else:\n            y = 0.0",
+            true,
+        ),
+    ] {
+        let text =
+            format!("def f(x, y):\n    with computation(PARALLEL), interval(...):\n{value}\n");
+        let layout = vec![Some(Axis::I); 2];
+        let features = "+sse,+avx,+avx2,+fma,+avx512f";
+        let text = emitted(&text, &["IJK float64"; 2], layout, features);
+        let arguments: Vec<&str> = (text.lines())
+            .filter_map(|line| line.split_once(CALL)?.1.split_once("(<8 x double> "))
+            .filter_map(|(_, arguments)| arguments.split([',', ')']).next())
+            .collect();
+        assert!(!arguments.is_empty(), "{value}");
+        let is_chosen = |argument: &&str| text.contains(&format!("{argument} = select <8 x i1>"));
+        assert_eq!(arguments.iter().all(is_chosen), is_kept, "{value}");
+    }
+}
+
+#[test]
 fn rows_are_left_to_the_core_where_it_waits_for_few_lines() {
     let ahead = |axis, waits_for_few| {
         let caches = CoreCaches {

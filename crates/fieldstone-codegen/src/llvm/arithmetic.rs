@@ -15,8 +15,8 @@ use super::types::{self, Lanes};
 pub(super) struct Arithmetic<'b> {
     pub b: &'b mut Builder,
     pub lanes: Lanes,
-    /// The lanes of which anybody sees the results; all where `None`.
-    pub seen: Option<&'b str>,
+    /// The lanes of which anybody sees the results are in each of these that is there.
+    pub seen: [Option<&'b str>; 2],
     /// What it may do to results.
     pub fast_math: FastMath,
 }
@@ -392,15 +392,16 @@ impl Arithmetic<'_> {
     }
 
     /// The argument of a function, and where nobody sees the result a number of which all have a usual value: all lanes wait for
-    /// one whose is not, such as the logarithm of zeros behind an array.
+    /// one whose is not, such as the logarithm of zeros behind an array, or of those that a condition keeps from it.
     fn usual(&mut self, dtype: DType, argument: &str) -> String {
-        match self.seen {
-            Some(seen) if dtype.is_float() => {
+        let mut argument = argument.to_owned();
+        if dtype.is_float() && self.lanes.width > 1 {
+            for seen in self.seen.into_iter().flatten() {
                 let one = self.literal(Literal::Int(1), dtype);
-                self.select(seen, dtype, argument, &one)
+                argument = self.select(seen, dtype, &argument, &one);
             }
-            _ => argument.to_owned(),
         }
+        argument
     }
 
     /// Calls a function of our own on every lane.

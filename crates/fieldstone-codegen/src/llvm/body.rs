@@ -159,7 +159,10 @@ impl Body<'_, '_> {
         Arithmetic {
             b: self.b,
             lanes: self.lanes,
-            seen: self.mask.as_deref().or(self.stored.as_deref()),
+            seen: [
+                self.mask.as_deref().or(self.stored.as_deref()),
+                self.guard.as_deref(),
+            ],
             fast_math: self.context.program.stencil.fast_math,
         }
     }

@@ -163,7 +163,7 @@ fn of_call<'b>(to: &'b mut Arithmetic<'_>) -> Arithmetic<'b> {
     Arithmetic {
         b: to.b,
         lanes: Lanes { width: 1 },
-        seen: None,
+        seen: [None; 2],
         fast_math: to.fast_math,
     }
 }

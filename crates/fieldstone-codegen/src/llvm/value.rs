@@ -61,7 +61,7 @@ impl Value<'_> {
         let mut arithmetic = Arithmetic {
             b,
             lanes,
-            seen: None,
+            seen: [None; 2],
             fast_math: self.fast_math,
         };
         self.expression(&mut arithmetic, elements, &self.composed.value)

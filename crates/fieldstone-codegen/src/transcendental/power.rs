@@ -7,6 +7,20 @@ use super::{exponential, logarithm};
 /// `x` to the power of `y`.
 #[inline(always)]
 pub fn pow<R: Real>(x: R, y: R) -> R {
+    but_of_zero(x, y, pow_but_of_zero)
+}
+
+/// A power that a function finds, which is not asked for powers of zero that are zero: physics is full of them, as where no rain is.
+#[inline(always)]
+fn but_of_zero<R: Real>(x: R, y: R, power: impl FnOnce(R, R) -> R) -> R {
+    let zero = R::of(0.0);
+    let is_zero = x.bits().equals(zero.bits()) & zero.below(y);
+    let power = power(R::select(is_zero, R::of(1.0), x), y);
+    R::select(is_zero, zero, power)
+}
+
+#[inline(always)]
+fn pow_but_of_zero<R: Real>(x: R, y: R) -> R {
     let is_usual = logarithm::is_usual(x, &logarithm::DOUBLE);
     let [magnitude] = R::rarely(!is_usual, [x], || [x.abs()]);
     let parts = logarithm::parts(magnitude, is_usual, &logarithm::DOUBLE);
@@ -62,16 +76,19 @@ pub fn exp2_single<R: Double>(x: R) -> R {
 /// `x` to the power of `y`, computed with 64 bits: there no result of 32 bits overflows.
 #[inline(always)]
 pub fn pow_single<R: Single>(x: R, y: R) -> R {
-    let (x, y) = (x.widen(), y.widen());
+    but_of_zero(x.widen(), y.widen(), pow_but_of_zero_single).narrow()
+}
+
+#[inline(always)]
+fn pow_but_of_zero_single<R: Double>(x: R, y: R) -> R {
     let exponent = y * log2_single(x.abs());
     let power = exp2_single(exponent);
-    let is_usual = R::Wide::of(0.0).below(x)
-        & x.below(R::Wide::of(f64::INFINITY))
-        & exponent.abs().at_most(R::Wide::of(1000.0));
-    let [power] = R::Wide::rarely(!is_usual, [power], || {
+    let is_usual =
+        R::of(0.0).below(x) & x.below(R::of(f64::INFINITY)) & exponent.abs().at_most(R::of(1000.0));
+    let [power] = R::rarely(!is_usual, [power], || {
         [at_the_edges(x, y, exponent, (-1000.0, 1000.0), power)]
     });
-    power.narrow()
+    power
 }
 
 /// Powers where `x` is negative, zero, infinite or NaN, or where the logarithm of the power is beyond one of two limits or

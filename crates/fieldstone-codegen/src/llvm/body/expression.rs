@@ -6,7 +6,7 @@ use fieldstone_stencil::ir::{BinaryOp, Builtin, Expr, ExprKind, Literal, ScalarI
 use super::Body;
 use crate::llvm::memory::{lane_indices, splat};
 use crate::llvm::types;
-use crate::power;
+use crate::{power, transcendental};
 
 /// Whether it is a literal other than zero.
 fn is_number_but_zero(expr: &Expr) -> bool {
@@ -24,6 +24,19 @@ fn is_number(expr: &Expr) -> bool {
         ExprKind::Literal(_) => true,
         _ => false,
     }
+}
+
+/// Whether a function is called that some numbers take through what is rare.
+fn calls_a_function(expr: &Expr) -> bool {
+    let mut found = false;
+    expr.walk(|node| {
+        found |= match node.kind {
+            ExprKind::Call(builtin, _) => transcendental::operands(builtin).is_some(),
+            ExprKind::Binary(BinaryOp::Pow, ..) => true,
+            _ => false,
+        };
+    });
+    found
 }
 
 /// The operands of calls of a function in each other, in order.
@@ -87,7 +100,11 @@ impl Body<'_, '_> {
                 let right = self.where_also(&open, right);
                 self.arithmetic().binary(*op, dtype, &left, &right)
             }
-            ExprKind::Select(condition, left, right) if left.may_miss() || right.may_miss() => {
+            ExprKind::Select(condition, left, right)
+                if [left, right]
+                    .into_iter()
+                    .any(|side| side.may_miss() || calls_a_function(side)) =>
+            {
                 let condition = self.expression(condition);
                 let a = self.where_also(&condition, left);
                 let fails = self.arithmetic().not(&condition);
