@@ -150,10 +150,27 @@ def mean(a, x):
     }
 }
 
+/// The text of a stencil of `x` and `y`, and the first argument of each call of a function on its vectors.
+fn with_functions(body: &str) -> (String, Vec<String>) {
+    let text = format!("def f(x, y):\n    with computation(PARALLEL), interval(...):\n{body}\n");
+    let layout = vec![Some(Axis::I); 2];
+    let features = "+sse,+avx,+avx2,+fma,+avx512f";
+    let text = emitted(&text, &["IJK float64"; 2], layout, features);
+    let arguments = (text.lines())
+        .filter_map(|line| {
+            line.split_once("call <8 x double> @fieldstone_")?
+                .1
+                .split_once("(<8 x double> ")
+        })
+        .filter_map(|(_, arguments)| arguments.split([',', ')']).next())
+        .map(str::to_owned)
+        .collect();
+    (text, arguments)
+}
+
 #[test]
 fn functions_are_given_usual_numbers_where_a_condition_keeps_others_from_them() {
-    const CALL: &str = "call <8 x double> @fieldstone_";
-    for (value, is_kept) in [
+    for (body, is_kept) in [
         ("        y = log(x)", false),
         ("        y = log(x) if x > 0.0 else 0.0", true),
         (
@@ -161,19 +178,18 @@ fn functions_are_given_usual_numbers_where_a_condition_keeps_others_from_them() 
             true,
         ),
     ] {
-        let text =
-            format!("def f(x, y):\n    with computation(PARALLEL), interval(...):\n{value}\n");
-        let layout = vec![Some(Axis::I); 2];
-        let features = "+sse,+avx,+avx2,+fma,+avx512f";
-        let text = emitted(&text, &["IJK float64"; 2], layout, features);
-        let arguments: Vec<&str> = (text.lines())
-            .filter_map(|line| line.split_once(CALL)?.1.split_once("(<8 x double> "))
-            .filter_map(|(_, arguments)| arguments.split([',', ')']).next())
-            .collect();
-        assert!(!arguments.is_empty(), "{value}");
-        let is_chosen = |argument: &&str| text.contains(&format!("{argument} = select <8 x i1>"));
-        assert_eq!(arguments.iter().all(is_chosen), is_kept, "{value}");
+        let (text, arguments) = with_functions(body);
+        assert!(!arguments.is_empty(), "{body}");
+        let is_chosen = |argument: &String| text.contains(&format!("{argument} = select <8 x i1>"));
+        assert_eq!(arguments.iter().all(is_chosen), is_kept, "{body}");
     }
+}
+
+#[test]
+fn what_is_known_at_all_points_is_not_computed_again_behind_a_condition() {
+    let (_, again) = with_functions("        y = log(x) + (log(x) if x > 0.0 else 0.0)");
+    let (_, another) = with_functions("        y = log(x) + (log(-x) if x < 0.0 else 0.0)");
+    assert_eq!(2 * again.len(), another.len());
 }
 
 #[test]

@@ -379,29 +379,41 @@ impl Arithmetic<'_> {
 
     /// Calls a function on all lanes at once.
     fn call_function(&mut self, function: Function, dtype: DType, arguments: &[&str]) -> String {
-        let calls = self.b.needs.functions.entry(function).or_default();
-        *calls += 1;
         let kind = self.lanes.value(dtype);
-        let arguments = arguments.iter().map(|a| self.usual(dtype, a));
-        let arguments: Vec<String> = arguments.map(|a| format!("{kind} {a}")).collect();
-        self.b.value(format_args!(
-            "call {kind} @{}({})",
-            function.symbol(),
-            arguments.join(", ")
-        ))
+        let call = |arguments: &[String]| {
+            let arguments: Vec<String> = arguments.iter().map(|a| format!("{kind} {a}")).collect();
+            format!(
+                "call {kind} @{}({})",
+                function.symbol(),
+                arguments.join(", ")
+            )
+        };
+        let mut arguments: Vec<String> = arguments.iter().map(|a| (*a).to_owned()).collect();
+        for seen in self.seen.into_iter().flatten() {
+            // What was computed at more points serves at these, too.
+            if let Some(known) = self.b.known_call(&call(&arguments)) {
+                return known;
+            }
+            for argument in &mut arguments {
+                *argument = self.usual(seen, dtype, argument);
+            }
+        }
+        if let Some(known) = self.b.known_call(&call(&arguments)) {
+            return known;
+        }
+        *self.b.needs.functions.entry(function).or_default() += 1;
+        self.b.pure_call(call(&arguments))
     }
 
     /// The argument of a function, and where nobody sees the result a number of which all have a usual value: all lanes wait for
     /// one whose is not, such as the logarithm of zeros behind an array, or of those that a condition keeps from it.
-    fn usual(&mut self, dtype: DType, argument: &str) -> String {
-        let mut argument = argument.to_owned();
-        if dtype.is_float() && self.lanes.width > 1 {
-            for seen in self.seen.into_iter().flatten() {
-                let one = self.literal(Literal::Int(1), dtype);
-                argument = self.select(seen, dtype, &argument, &one);
-            }
+    fn usual(&mut self, seen: &str, dtype: DType, argument: &str) -> String {
+        let is_constant = !argument.starts_with('%');
+        if !dtype.is_float() || self.lanes.width == 1 || is_constant {
+            return argument.to_owned();
         }
-        argument
+        let one = self.literal(Literal::Int(1), dtype);
+        self.select(seen, dtype, argument, &one)
     }
 
     /// Calls a function of our own on every lane.

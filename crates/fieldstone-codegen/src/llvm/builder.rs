@@ -82,6 +82,18 @@ impl Builder {
         name
     }
 
+    /// The result of a call that follows from its operands alone, if it has been written before.
+    pub fn known_call(&self, call: &str) -> Option<String> {
+        self.known.value(call).cloned()
+    }
+
+    /// The result of such a call.
+    pub fn pure_call(&mut self, call: String) -> String {
+        let name = self.value(&call);
+        self.known.remember_pure(call, &name);
+        name
+    }
+
     /// An instruction without a result.
     pub fn effect(&mut self, instruction: impl Display) {
         let _ = writeln!(self.text, "  {instruction}");

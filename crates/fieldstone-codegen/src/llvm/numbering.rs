@@ -23,9 +23,14 @@ impl Numbering {
     /// Remembers the value of an instruction if it would be the same anywhere else.
     pub fn remember(&mut self, instruction: String, value: &str) {
         if is_pure(&instruction) {
-            self.written.push(instruction.clone());
-            self.values.insert(instruction, value.to_owned());
+            self.remember_pure(instruction, value);
         }
+    }
+
+    /// Remembers the value of an instruction that would be the same anywhere else.
+    pub fn remember_pure(&mut self, instruction: String, value: &str) {
+        self.written.push(instruction.clone());
+        self.values.insert(instruction, value.to_owned());
     }
 
     /// Begins what may not run, or runs again.
