@@ -131,3 +131,33 @@ def test_functions_agree_with_numpy_at_special_values(from_text, name, dtype):
     certain = ~np.isnan(out) & ~((np.abs(expected) < tiny) & (expected != 0))
     assert np.array_equal(np.signbit(out)[certain], np.signbit(expected)[certain])
     assert np.allclose(out, expected, rtol=16 * np.finfo(dtype).eps, atol=tiny, equal_nan=True)
+
+
+BEHIND_A_CONDITION = """
+def definition(a: Field["T"], out: Field["T"], twice: Field["T"], level: Field["T"], *, s: "T"):
+    with computation(PARALLEL), interval(...):
+        out = log(a) if a > 0.0 else a
+        twice = 0.0
+        level = 0.0
+        if a > 0.0:
+            twice = a**0.875 + log(a)
+            level = a.at(K=int(exp(s)))
+"""
+
+
+@pytest.mark.parametrize("backend", ["cpu_ifirst", "cpu_kfirst"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_functions_behind_a_condition_see_what_they_would_without(from_text, backend, dtype):
+    """Also where the first lane, in which an index is found that all share, is one that the condition excludes."""
+    a = np.random.default_rng(0).uniform(-1, 1, (37, 4, 9)).astype(dtype)
+    a[::3] = 0
+    definition = from_text(BEHIND_A_CONDITION)
+    results = []
+    for name, order in (("debug", "C"), (backend, "C"), (backend, "F")):
+        outs = [np.zeros(a.shape, dtype, order=order) for _ in range(3)]
+        gtscript.stencil(name, definition, dtypes={"T": dtype})(a.copy(order=order), *outs, s=dtype(1.7))
+        results.append(outs)
+    for outs in results[1:]:
+        for found, expected in zip(outs, results[0], strict=True):
+            assert_same_bits(found, expected)
+    assert np.array_equal(results[0][2], np.where(a > 0, a[:, :, [5]], 0))

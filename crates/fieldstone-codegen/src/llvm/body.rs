@@ -85,6 +85,8 @@ pub(super) struct Body<'a, 'b> {
     pub(super) mask: Option<String>,
     /// Lanes at which the value counts that is computed, `None` where all do.
     pub(super) guard: Option<String>,
+    /// Whether all lanes count nevertheless, since the first one stands for them.
+    pub(super) all_count: bool,
     pub(super) streaming: Streaming<'a>,
     /// Lanes that are stored where the mask has all, `None` where all are.
     pub(super) stored: Option<String>,
@@ -122,6 +124,7 @@ impl<'a, 'b> Body<'a, 'b> {
             anchor: None,
             mask,
             guard: None,
+            all_count: false,
             streaming: Streaming::Never,
             stored: None,
             loose: HashSet::new(),
@@ -161,7 +164,7 @@ impl Body<'_, '_> {
             lanes: self.lanes,
             seen: [
                 self.mask.as_deref().or(self.stored.as_deref()),
-                self.guard.as_deref(),
+                self.guard.as_deref().filter(|_| !self.all_count),
             ],
             fast_math: self.context.program.stencil.fast_math,
         }

@@ -81,7 +81,7 @@ impl Body<'_, '_> {
                 known => self.b.mul(stride, known),
             });
         }
-        let value = self.expression(index);
+        let value = self.index(index, is_uniform(index, self.row.vector));
         let lanes = self.lanes;
         if is_uniform(index, self.row.vector) {
             let value = self.first_lane(&value);

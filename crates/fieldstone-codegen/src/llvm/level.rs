@@ -107,7 +107,7 @@ impl Body<'_, '_> {
         let (row, pitch) = self.preheader.levels[&(target, key)].clone();
         let operand = subscript.level().expect("the level is computed");
         let from_here = subscript.level == LevelIndex::Offset;
-        let level = self.expression(operand);
+        let level = self.index(operand, is_uniform(operand, vector));
         let lanes = self.lanes;
         let uniform = is_uniform(operand, vector) && !(from_here && vector == Axis::K);
         if uniform {

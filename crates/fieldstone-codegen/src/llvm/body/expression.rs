@@ -60,6 +60,14 @@ impl Body<'_, '_> {
         value
     }
 
+    /// Evaluates an index, whose first lane stands for all where it is the same in all.
+    pub(in crate::llvm) fn index(&mut self, expr: &Expr, is_uniform: bool) -> String {
+        let outer = std::mem::replace(&mut self.all_count, is_uniform);
+        let value = self.expression(expr);
+        self.all_count = outer;
+        value
+    }
+
     pub(in crate::llvm) fn expression(&mut self, expr: &Expr) -> String {
         let dtype = expr.dtype();
         match &expr.kind {
