@@ -85,7 +85,7 @@ pub(super) struct Body<'a, 'b> {
     pub(super) mask: Option<String>,
     /// Lanes at which the value counts that is computed, `None` where all do.
     pub(super) guard: Option<String>,
-    /// Whether all lanes count nevertheless, since the first one stands for them.
+    /// Whether a value is the same in all lanes and the first one stands for them, whichever those are that count.
     pub(super) all_count: bool,
     pub(super) streaming: Streaming<'a>,
     /// Lanes that are stored where the mask has all, `None` where all are.
@@ -159,13 +159,14 @@ impl<'a, 'b> Body<'a, 'b> {
 
 impl Body<'_, '_> {
     pub(super) fn arithmetic(&mut self) -> Arithmetic<'_> {
+        let row = self.mask.as_deref().or(self.stored.as_deref());
         Arithmetic {
             b: self.b,
             lanes: self.lanes,
-            seen: [
-                self.mask.as_deref().or(self.stored.as_deref()),
-                self.guard.as_deref().filter(|_| !self.all_count),
-            ],
+            seen: match self.all_count {
+                true => [None; 2],
+                false => [row, self.guard.as_deref()],
+            },
             fast_math: self.context.program.stencil.fast_math,
         }
     }

@@ -81,9 +81,10 @@ impl Body<'_, '_> {
                 known => self.b.mul(stride, known),
             });
         }
-        let value = self.index(index, is_uniform(index, self.row.vector));
+        let is_uniform = is_uniform(index, self.row.vector);
+        let value = self.index(index, is_uniform);
         let lanes = self.lanes;
-        if is_uniform(index, self.row.vector) {
+        if is_uniform {
             let value = self.first_lane(&value);
             self.lanes = Lanes { width: 1 };
             let value = self.index_inside(&value, dimension, span, lanes);

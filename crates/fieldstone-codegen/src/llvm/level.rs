@@ -107,9 +107,10 @@ impl Body<'_, '_> {
         let (row, pitch) = self.preheader.levels[&(target, key)].clone();
         let operand = subscript.level().expect("the level is computed");
         let from_here = subscript.level == LevelIndex::Offset;
-        let level = self.index(operand, is_uniform(operand, vector));
+        let is_uniform = is_uniform(operand, vector);
+        let level = self.index(operand, is_uniform);
         let lanes = self.lanes;
-        let uniform = is_uniform(operand, vector) && !(from_here && vector == Axis::K);
+        let uniform = is_uniform && !(from_here && vector == Axis::K);
         if uniform {
             let level = self.first_lane(&level);
             let here = if from_here {
