@@ -302,6 +302,64 @@ def least(a, b, c):
 }
 
 #[test]
+fn a_nan_is_kept_for_those_who_do_not_find_one_anyway() {
+    for (body, kept) in [
+        // By what is taken off.
+        ("y = max(x, x[1, 0, 0]) - x[1, 0, 0]", false),
+        ("y = max(x, x[1, 0, 0]) - x", true),
+        // By what is compared on a way of its own, through temporaries.
+        (
+            "t = max(x[-1, 0, 0], x)\n        s = t - x[-1, 0, 0]\n        y = abs(x * 2.0) / (s * s + 1.0)",
+            false,
+        ),
+        // Not where one relies on the other, whose own NaN is left out.
+        (
+            "y = max(1.0 + x, x[1, 0, 0]) - min(2.0 + x, x[1, 0, 0])",
+            true,
+        ),
+        ("t = max(x, x[1, 0, 0])\n        y = t - t * 2.0", true),
+        // Not where a condition sees it.
+        ("y = 1.0 if max(x, x[1, 0, 0]) > 0.0 else x[1, 0, 0]", true),
+        (
+            "t = max(x, x[1, 0, 0])\n        y = t - x[1, 0, 0] if t > 0.0 else 0.0",
+            true,
+        ),
+        // Not where a function makes a number of it.
+        ("y = x[1, 0, 0] ** 0.0 + max(x, x[1, 0, 0])", true),
+        // Not where it changes between.
+        (
+            "t = max(y[0, 0, 0], x)\n        y = 1.0\n        y = t - x + y",
+            false,
+        ),
+        (
+            "t = max(x, y[0, 0, 0])\n        y = 1.0\n        y = t - y",
+            true,
+        ),
+        // Whichever of both is chosen.
+        (
+            "y = (max(x, x[1, 0, 0]) if x > 0.0 else 1.0) * x[1, 0, 0]",
+            false,
+        ),
+        (
+            "y = max(x, x[1, 0, 0]) * (x[1, 0, 0] if x > 0.0 else 1.0)",
+            true,
+        ),
+        // Where a condition holds, as everywhere.
+        (
+            "if x > 0.0:\n            t = max(x, x[1, 0, 0])\n            y = t / x[1, 0, 0]",
+            false,
+        ),
+        (
+            "if x > 0.0:\n            t = max(x, x[1, 0, 0])\n        y = t / x[1, 0, 0]",
+            true,
+        ),
+    ] {
+        let (text, _) = with_functions(&format!("        {body}"));
+        assert_eq!(text.contains("fcmp ord <8 x double>"), kept, "{body}");
+    }
+}
+
+#[test]
 fn vectors_of_rows_are_registers_or_lines_of_two() {
     let wide = [
         ("", "<2 x double>"),

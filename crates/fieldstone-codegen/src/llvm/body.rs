@@ -4,9 +4,11 @@
 //! |---|---|
 //! | `expression` | values of expressions |
 //! | `access` | values of targets: known, read and stored |
+//! | `unseen` | operands whose NaN a result need not keep |
 
 mod access;
 mod expression;
+mod unseen;
 
 use std::collections::{HashMap, HashSet};
 
@@ -77,6 +79,8 @@ pub(super) struct Body<'a, 'b> {
     pub(super) preheader: &'a Preheader,
     /// Targets that are read from and written to memory at once.
     through: HashSet<Target>,
+    /// Operands of `min` and `max` whose NaN nobody sees.
+    unseen: unseen::Nodes,
     /// Index of the first lane along the row.
     pub(super) first: &'a str,
     /// The same as an index and points behind it, where others share that index.
@@ -120,6 +124,7 @@ impl<'a, 'b> Body<'a, 'b> {
             row,
             preheader,
             through: HashSet::new(),
+            unseen: unseen::Nodes::new(),
             first,
             anchor: None,
             mask,
@@ -140,6 +145,9 @@ impl<'a, 'b> Body<'a, 'b> {
     /// Computes a stage and stores what it changed.
     pub(super) fn stage(&mut self, stage: &Stage) {
         self.through = level::written_through(&stage.statements);
+        self.unseen = unseen::operands(&stage.statements, |target| {
+            place::in_registers(self.context, target)
+        });
         for statement in &stage.statements {
             match &statement.kind {
                 // The loops around are cut to the area of the stage.

@@ -144,6 +144,17 @@ pub(super) fn is_number(context: &Context<'_>, target: Target) -> bool {
     context.program.stencil.data_dims(target).is_empty()
 }
 
+/// Whether a target is in registers of a stage, which alone uses it, at the points that it computes.
+pub(super) fn in_registers(context: &Context<'_>, target: Target) -> bool {
+    match target {
+        Target::Field(_) => false,
+        Target::Temp(id) => {
+            context.schedule.temporaries[id.0 as usize] == Placement::Register
+                && is_number(context, target)
+        }
+    }
+}
+
 /// Whether a target has levels and no other axes.
 pub(super) fn has_levels_only(context: &Context<'_>, target: Target) -> bool {
     let axes = context.program.stencil.target_axes(target);

@@ -155,6 +155,12 @@ impl Body<'_, '_> {
             {
                 self.extremes(*builtin, expr)
             }
+            ExprKind::Call(builtin @ (Builtin::Min | Builtin::Max), arguments)
+                if self.is_unseen(&arguments[1]) =>
+            {
+                let values = [&arguments[0], &arguments[1]].map(|a| (self.expression(a), true));
+                self.arithmetic().extremes(*builtin, dtype, &values)
+            }
             ExprKind::Call(builtin, arguments) => {
                 if let (Builtin::Pow, [base, exponent]) = (builtin, arguments.as_slice()) {
                     return self.power(base, exponent);
@@ -178,6 +184,11 @@ impl Body<'_, '_> {
         self.context.target.compares_to_bits() && expr.dtype().is_float() && self.lanes.width > 1
     }
 
+    /// Whether nobody sees that an operand of `min` or `max` is NaN.
+    fn is_unseen(&self, operand: &Expr) -> bool {
+        self.unseen.contains(&std::ptr::from_ref(operand))
+    }
+
     /// The least or the largest of all that calls of the function in each other have.
     fn extremes(&mut self, builtin: Builtin, expr: &Expr) -> String {
         let mut operands = Vec::new();
@@ -188,7 +199,7 @@ impl Body<'_, '_> {
         }
         let values = operands.into_iter().map(|operand| {
             let value = self.expression(operand);
-            (value, is_number(operand))
+            (value, is_number(operand) || self.is_unseen(operand))
         });
         let values: Vec<(String, bool)> = values.collect();
         self.arithmetic().extremes(builtin, expr.dtype(), &values)
