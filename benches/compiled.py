@@ -14,15 +14,27 @@ FLAGS += ["-fno-math-errno", "-fno-trapping-math"]
 LIBRARIES = ["-lmvec", "-lm"]
 
 
-def library(*patterns: str) -> ctypes.CDLL | None:
+# What gcc does to arithmetic where nobody forbids it, and what the sources do if they are not told.
+STRICT = ["-ffp-contract=off", "-DSTRICT"]
+
+
+def library(*patterns: str, strict: bool = False) -> ctypes.CDLL | None:
     """Return the library of the first source, built anew if any is newer; None where there is no C compiler."""
     sources = [path for pattern in patterns for path in sorted(HERE.glob(pattern))]
-    built = HERE / "results" / f"lib{sources[0].stem}.so"
+    built = HERE / "results" / f"lib{sources[0].stem}{'-strict' if strict else ''}.so"
     newest = max(source.stat().st_mtime for source in sources)
     if not built.exists() or built.stat().st_mtime < newest:
         built.parent.mkdir(parents=True, exist_ok=True)
         fresh = built.with_suffix(f".{os.getpid()}")
-        command = [os.environ.get("CC", "gcc"), *FLAGS, str(sources[0]), "-o", str(fresh), *LIBRARIES]
+        command = [
+            os.environ.get("CC", "gcc"),
+            *FLAGS,
+            *(STRICT if strict else ()),
+            str(sources[0]),
+            "-o",
+            str(fresh),
+            *LIBRARIES,
+        ]
         try:
             subprocess.run(command, check=True)
         except FileNotFoundError:

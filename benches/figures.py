@@ -13,6 +13,7 @@ import numpy as np
 # Colours that people who see fewer colours tell apart as well (Okabe and Ito, 2008), and a mark for each.
 STYLES = {
     "C": ("#000000", "o"),
+    "strict C": ("#666666", "d"),
     "fieldstone I": ("#0072B2", "s"),
     "fieldstone J": ("#56B4E9", "D"),
     "fieldstone K": ("#009E73", "^"),

@@ -10,6 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* One instruction each, and the first of both where one is NaN. */
+#define MIN(a, b) ((b) < (a) ? (b) : (a))
+#define MAX(a, b) ((b) > (a) ? (b) : (a))
+
+/* NaN where one of two numbers is, else what is found: only where all is as strict as it is in the stencils, when nothing is
+ * contracted either (see benches/contenders/c.py). */
+#ifdef STRICT
+#define NAN_OF(a, b, found) (__builtin_isunordered(a, b) ? (REAL)__builtin_nan("") : (found))
+#else
+#define NAN_OF(a, b, found) (found)
+#endif
+
 /* The vector functions of glibc's libmvec, without -ffast-math. */
 #pragma omp declare simd notinbranch
 __attribute__((const)) extern double exp(double);
@@ -50,6 +62,7 @@ const int vector_bytes = BYTES;
 #define POW pow
 #define SQRT __builtin_sqrt
 #define ABS __builtin_fabs
+#define FMA __builtin_fma
 #include "kernels.h"
 #undef REAL
 #undef NAME
@@ -60,6 +73,7 @@ const int vector_bytes = BYTES;
 #undef POW
 #undef SQRT
 #undef ABS
+#undef FMA
 
 #define REAL float
 #define NAME(name) name##_float32
@@ -70,6 +84,7 @@ const int vector_bytes = BYTES;
 #define POW powf
 #define SQRT __builtin_sqrtf
 #define ABS __builtin_fabsf
+#define FMA __builtin_fmaf
 #include "kernels.h"
 
 /* Displaces what is in the caches, with all threads. */

@@ -25,6 +25,17 @@ static inline void NAME(stream_row)(REAL *restrict to, const REAL *restrict from
 #define RESULT(name, number) REAL *const name = fields[number]
 #endif
 
+/* A third of a number: with STRICT what a division gives. */
+static inline REAL NAME(third)(REAL x) {
+    const REAL by_three = (REAL)(1.0 / 3);
+#ifdef STRICT
+    const REAL about = x * by_three;
+    return FMA(FMA(about, -3, x), by_three, about);
+#else
+    return x * by_three;
+#endif
+}
+
 /* As many multiplications with additions as the machine can do: so many steps of sixteen vectors on each thread. */
 REAL NAME(peak)(long steps) {
     typedef REAL vector __attribute__((vector_size(BYTES)));

@@ -5,6 +5,7 @@
 #include <immintrin.h>
 #include <omp.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LINE 64
@@ -23,6 +24,15 @@ enum { MOST_VECTORS = 4, MOST_LEVELS = 96 };
 /* Rows of whole stencils, four lines and a page from one to the next. */
 enum { MOST_VECTORS_OF_ROW = 68 };
 
+INLINE void stream(char *to, vector value) {
+#if defined(__AVX512F__)
+    _mm512_stream_pd((double *)to, (__m512d)value);
+#else
+    for (int part = 0; part < LINE; part += sizeof(__m128d))
+        _mm_stream_pd((double *)(to + part), *(__m128d *)((char *)&value + part));
+#endif
+}
+
 #define REAL float
 #define NAME(name) name##_float32
 #define LANES 16
@@ -31,6 +41,7 @@ enum { MOST_VECTORS_OF_ROW = 68 };
 #define SECOND_HALVES (short_lanes){8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31}
 #include "columns.h"
 #include "rows.h"
+#include "planes.h"
 #undef REAL
 #undef NAME
 #undef LANES
@@ -46,6 +57,7 @@ enum { MOST_VECTORS_OF_ROW = 68 };
 #define SECOND_HALVES (lanes){4, 12, 5, 13, 6, 14, 7, 15}
 #include "columns.h"
 #include "rows.h"
+#include "planes.h"
 
 static inline vector sum(char *const *fields, size_t at) {
     return (AT(fields[0] + at) + AT(fields[1] + at)) + (AT(fields[2] + at) + AT(fields[3] + at)) + AT(fields[4] + at);
@@ -65,15 +77,6 @@ void read_straight(size_t calls, size_t bytes, char *const *fields) {
             /* Somebody might want to know. */
             __asm__ volatile("" : : "r"(found) : "memory");
         }
-}
-
-INLINE void stream(char *to, vector value) {
-#if defined(__AVX512F__)
-    _mm512_stream_pd((double *)to, (__m512d)value);
-#else
-    for (int part = 0; part < LINE; part += sizeof(__m128d))
-        _mm_stream_pd((double *)(to + part), *(__m128d *)((char *)&value + part));
-#endif
 }
 
 /* So many fields are read together, and another one is stored past the caches. */

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -43,15 +44,21 @@ VECTORS = (2, 4)
 # Stencils whose rows are computed in the first-level cache by C, with the fields that it reads.
 ROWS = {"hdiff": 2, "edges": 1}
 
+# Stencils over neighbours in the plane, in C for contiguous columns: how many of these are a block, whether results go
+# past the caches, and whether the row after the next one is asked for.
+PLANES = ("lap7", "hdiff")
+BLOCKS_OF_COLUMNS, PAST, ASKED = (8, 16, 32, 128), (0, 1), (0, 1)
+
 Timed = Callable[[int], float]
 
 
 def run(rounds: int) -> Iterator[Table]:
-    """Measure rows without memory, reading in some order, columns as vectors of levels, a whole solver, and squares."""
+    """Measure rows without memory, an order of reading, columns as vectors, a whole solver, planes, and squares."""
     yield _rows(rounds)
     yield _reading(rounds)
     yield _columns(rounds)
     yield _solver(rounds)
+    yield _planes(rounds)
     yield _squares(rounds)
 
 
@@ -201,6 +208,39 @@ def pitch(size: tuple[int, int, int], dtype: str, layout: str) -> int:
     return ni * nj + line if layout == "I" else -(-nk // line) * line
 
 
+def _planes(rounds: int) -> Table:
+    """Stencils over neighbours in the plane on contiguous columns, beside C for these."""
+    columns = ["along I", "along K", "/ along I", "C along K / along K", "C along K / along I"]
+    table = Table("Neighbours in the plane along columns, beside C", ["", "type", "points", *columns])
+    for name, size, dtype in itertools.product(PLANES, (SMALL, LARGE), ("float64", "float32")):
+        stencils = {layout: _stencil(name, size, layout, dtype) for layout in WAYS}
+        fields = few_planes(size, dtype)
+        choices = list(itertools.product(BLOCKS_OF_COLUMNS, PAST, ASKED))
+        written = {f"C {choice}": along_k(name, size, dtype, fields, *choice) for choice in choices}
+        measured = paired.measure(stencils | written, rounds, warm_up=WARM_UP)
+        best = measured.fastest(*written)
+        spent = [duration(measured.time(layout)) for layout in WAYS]
+        ratios = [measured.ratio(*pair) for pair in (("K", "I"), (best, "K"), (best, "I"))]
+        table.add(f"`{name}`", dtype, _points(size), *spent, *ratios)
+    return table
+
+
+def few_planes(size: tuple[int, int, int], dtype: str) -> list[np.ndarray]:
+    """Two fields that are read and one that is written, with two columns of whole cache lines around the domain."""
+    shape = (size[0] + 4, size[1] + 4, pitch(size, dtype, "K"))
+    fields = [_lines(int(np.prod(shape)) * np.dtype(dtype).itemsize).view(dtype).reshape(shape) for _ in range(3)]
+    for number, field in enumerate(fields[:2]):
+        field[...] = (np.arange(field.size) % (7 + number)).reshape(shape)
+    return fields
+
+
+def along_k(name: str, size: tuple[int, int, int], dtype: str, fields: list[np.ndarray], *choice: int) -> Timed:
+    """C on contiguous columns, with one of the choices."""
+    q, coefficient, result = _addresses(fields)
+    read = (q, coefficient if name == "hdiff" else None)
+    return _c(f"along_k_{dtype}", *choice, *size, pitch(size, dtype, "K"), *read, result)
+
+
 def _squares(rounds: int) -> Table:
     """Rows that become columns, in planes, beside C that moves squares of eight by eight."""
     columns = ["fieldstone", "C", "C, squares only moved", "fieldstone, straight"]
@@ -228,7 +268,7 @@ def _squares(rounds: int) -> Table:
 
 def library() -> ctypes.CDLL:
     """Return the functions of `limits.c`."""
-    return bandwidth.library("limits.c", "columns.h", "rows.h")
+    return bandwidth.library("limits.c", "columns.h", "rows.h", "planes.h")
 
 
 def _c(function: str, *arguments: object) -> Timed:

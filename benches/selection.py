@@ -32,7 +32,7 @@ class Selection:
     caches: Sequence[str] = ("warm",)
     layouts: Sequence[str] = tuple(LAYOUTS)
     memories: Sequence[str] = ("padded",)
-    packages: Sequence[str] = suite.PACKAGES
+    packages: Sequence[str] = tuple(package for package in suite.PACKAGES if package != "strict-C")
 
     def settings(self) -> Iterator[list[suite.Setting]]:
         """Return all combinations, those that differ in the case only together."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from benches.contenders import fieldstone as ours
 from benches.contenders import numpy as by_hand
 from benches.paired import Rounds, Spread
 
-PACKAGES = ("fieldstone", "C", "Numba", "JAX", "GT4Py", "NumPy")
+PACKAGES = ("fieldstone", "C", "strict-C", "Numba", "JAX", "GT4Py", "NumPy")
 
 
 @dataclass(frozen=True)
@@ -147,6 +147,9 @@ def compare(setting: Setting, choice: Choice) -> Comparison:
     if "C" in choice.packages and c.library() is not None:
         best = turns.fastest(c.variants(on_i), cold=setting.cold)
         contenders.append(best)
+    if "strict-C" in choice.packages and c.library() is not None:
+        strict = turns.fastest(c.variants(on_i, strict=True), cold=setting.cold)
+        contenders.append(replace(strict, name="strict C"))
     on_i.reset()
     contenders += _others(setting, on_i, choice, refused)
     for contender in contenders:

@@ -41,22 +41,22 @@ KERNEL(cloud) {
                         const REAL steepness = (REAL)4302.645 * saturated * off * off;
                         const REAL excess = (vr[i] - saturated) / (1 + 2488 * steepness);
                         const REAL least = -wr[i];
-                        const REAL condensed = excess > least ? excess : least;
+                        const REAL condensed = NAN_OF(least, least, MAX(excess, least));
                         const REAL moist = vr[i] - condensed, liquid = wr[i] + condensed;
                         const REAL over = liquid - (REAL)0.0005;
-                        const REAL formed = (REAL)0.001 * dt * (over > 0 ? over : 0);
+                        const REAL formed = (REAL)0.001 * dt * MAX(over, 0);
                         const int rains = rr[i] > (REAL)0.000001;
                         /* Vector functions are slow at zero; where it counts, the sum is what it was. */
                         const REAL power = POW(rr[i] + (REAL)1e-30, (REAL)0.875), root = SQRT(rr[i]);
                         const REAL collected = rains ? (REAL)2.2 * dt * liquid * power : 0;
-                        const REAL dryness = saturated - moist, missing = dryness > 0 ? dryness : 0;
-                        const REAL could = (REAL)0.01 * dt * missing * root, does = could < rr[i] ? could : rr[i];
+                        const REAL dryness = saturated - moist, missing = MAX(dryness, 0);
+                        const REAL could = (REAL)0.01 * dt * missing * root, does = NAN_OF(rr[i], rr[i], MIN(could, rr[i]));
                         const REAL evaporated = rains ? does : 0;
-                        const REAL sum = formed + collected, moved = sum < liquid ? sum : liquid;
+                        const REAL sum = formed + collected, moved = NAN_OF(liquid, liquid, MIN(sum, liquid));
                         to_w[i] = liquid - moved;
                         to_v[i] = moist + evaporated;
                         to_t[i] = tr[i] + 2488 * (condensed - evaporated);
-                        const REAL rest = rr[i] + moved - evaporated, falling = rest > 0 ? rest : 0;
+                        const REAL rest = rr[i] + moved - evaporated, falling = MAX(rest, 0);
                         const REAL amount = (REAL)0.001 * dr[i] * falling;
                         const REAL quick = POW(amount + (REAL)1e-30, (REAL)0.1364) * SQRT((REAL)1.2 / dr[i]);
                         const REAL speed = amount > 0 ? (REAL)36.34 * quick : 0;

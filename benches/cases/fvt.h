@@ -1,23 +1,20 @@
 /* The slope in a cell between two others, no larger than what keeps the values between theirs. */
 static inline REAL NAME(fvt_slope)(REAL before, REAL here, REAL after) {
     const REAL mean = (REAL)0.25 * (after - before);
-    REAL most = before > here ? before : here, least = before < here ? before : here;
-    most = (most > after ? most : after) - here;
-    least = here - (least < after ? least : after);
-    REAL size = ABS(mean);
-    size = size < most ? size : most;
-    size = size < least ? size : least;
+    /* Where one of them is NaN the mean is, or what is taken off. */
+    const REAL most = MAX(MAX(before, here), after) - here, least = here - MIN(MIN(before, here), after);
+    const REAL size = NAN_OF(most, least, MIN(MIN(ABS(mean), most), least));
     return mean > 0 ? size : -size;
 }
 
 static inline REAL NAME(fvt_side)(REAL before, REAL here, REAL slope_before, REAL slope) {
-    return (REAL)0.5 * (before + here) + (slope_before - slope) * (REAL)(1.0 / 3);
+    return (REAL)0.5 * (before + here) + NAME(third)(slope_before - slope);
 }
 
 /* How far the value on a side may be from the mean of the cell. */
 static inline REAL NAME(fvt_limited)(REAL side, REAL here, REAL slope) {
     const REAL most = 2 * ABS(slope), distance = ABS(side - here);
-    return most < distance ? most : distance;
+    return NAN_OF(distance, distance, MIN(most, distance));
 }
 
 static inline REAL NAME(fvt_upwind)(REAL before, REAL after_before, REAL curve_before, REAL here, REAL before_here, REAL curve,

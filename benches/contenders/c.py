@@ -1,4 +1,8 @@
-"""C: `benches/kernels.c`, each kernel with the choices that are fastest for the grid."""
+"""C: `benches/kernels.c`, each kernel with the choices that are fastest for the grid.
+
+Strict C is the same where gcc contracts nothing, `min` and `max` keep NaN, and what is divided by three is not
+multiplied by a third.
+"""
 
 from __future__ import annotations
 
@@ -15,25 +19,26 @@ SOURCES = ("kernels.c", "kernels.h", "cases/*.h")
 
 
 @functools.cache
-def library() -> ctypes.CDLL | None:
+def library(strict: bool = False) -> ctypes.CDLL | None:
     """Return the compiled kernels, or None where there is no C compiler."""
-    return compiled.library(*SOURCES)
+    return compiled.library(*SOURCES, strict=strict)
 
 
-def variants(arguments: Arguments) -> Iterator[Contender]:
+def variants(arguments: Arguments, strict: bool = False) -> Iterator[Contender]:
     """Return one for each combination of choices."""
     if library() is None:
         return
+    package = "strict-C" if strict else "C"
     for tuning in arguments.case.tuned():
         chosen = " ".join(f"{name}={value}" for name, value in tuning.items())
-        yield Contender(f"C {chosen}".strip(), "C", _call(arguments, tuning), _sweep, arguments)
+        yield Contender(f"{package} {chosen}".strip(), "C", _call(arguments, tuning, strict), _sweep, arguments)
 
 
-def _call(arguments: Arguments, tuning: dict[str, int]) -> Callable[[], object]:
+def _call(arguments: Arguments, tuning: dict[str, int], strict: bool) -> Callable[[], object]:
     case = arguments.case
     if arguments.layout != "I":
         raise ValueError("the C kernels take arrays that are contiguous along I")
-    kernel = _library()[f"{case.name}_{arguments.dtype}"]
+    kernel = _library(strict)[f"{case.name}_{arguments.dtype}"]
     real = ctypes.c_double if arguments.dtype == "float64" else ctypes.c_float
     pointers, strides = [], (0, 0)
     row = 0
@@ -58,8 +63,8 @@ def _call(arguments: Arguments, tuning: dict[str, int]) -> Callable[[], object]:
     return call
 
 
-def _library() -> ctypes.CDLL:
-    found = library()
+def _library(strict: bool = False) -> ctypes.CDLL:
+    found = library(strict)
     if found is None:
         raise RuntimeError("gcc is needed to build the kernels; install it, or name another compiler in CC")
     return found

@@ -11,7 +11,7 @@ import pytest
 
 from benches import limits
 from benches.case import HALO
-from benches.cases import edges, hdiff, vdiff
+from benches.cases import edges, hdiff, lap7, vdiff
 from benches.windows import window
 
 pytestmark = pytest.mark.skipif(shutil.which(os.environ.get("CC", "gcc")) is None, reason="needs a C compiler")
@@ -113,3 +113,23 @@ def test_rows_are_those_of_the_stencils(dtype):
         found = q_new[: rows * points].reshape(rows, points)
         inside = whole[0, 2 * rows - HALO :, around - HALO :]
         np.testing.assert_allclose(found, inside[:rows, :points], rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("choice", [(8, 0, 0), (16, 1, 1), (128, 0, 1), (32, 1, 0)])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_columns_are_those_of_the_stencils(dtype, choice):
+    size = (9, 21, 37)
+    tolerance = 1e-12 if dtype == "float64" else 1e-4
+    fields = limits.few_planes(size, dtype)
+    q, coefficient, result = (field[..., : size[2]].transpose() for field in fields)
+    around = np.pad(q, [(0, 0)] + 2 * [(HALO - 2,) * 2]), np.pad(coefficient, [(0, 0)] + 2 * [(HALO - 2,) * 2])
+    for name, levels, expected in [
+        ("hdiff", slice(None), hdiff.diffused(np, *around)),
+        ("lap7", slice(1, -1), lap7.inner(around[0])),
+    ]:
+        fields[2][...] = 0
+        limits.along_k(name, size, dtype, fields, *choice)(1)
+        np.testing.assert_allclose(result[levels, 2:-2, 2:-2], expected, rtol=tolerance, atol=tolerance)
+        outside = np.ones_like(result, bool)
+        outside[levels, 2:-2, 2:-2] = False
+        assert not result[outside].any()

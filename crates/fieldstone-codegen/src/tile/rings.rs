@@ -16,11 +16,11 @@ use crate::target::Target;
 const ROOM: usize = 3 + schedule::MOST_AHEAD;
 
 /// The part of a second-level cache that scratch of a tile of rows should stay within. Shorter rows would fit the first-level cache,
-/// but for these more points at their ends are computed twice.
-const RING_SHARE: usize = 8;
+/// but for these more points at their ends are computed twice, and a core sees only what follows in memory coming.
+const RING_SHARE: usize = 3;
 
-/// The same for a tile of blocks of rows, whose rows are short.
-const BLOCK_SHARE: usize = 3;
+/// Points of a row of a tile with scratch, from the most that are tried to the fewest.
+const ROWS: [usize; 7] = [4096, 2048, 1024, 512, 256, 128, LINE];
 
 /// The part of a second-level cache that planes should stay within that are read again.
 const PLANE_SHARE: usize = 2;
@@ -64,11 +64,11 @@ impl Scratch {
             let along = |(_, _, _, extent): &Ring| extent.along(axis);
             rings.iter().any(|ring| along(ring) != (0, 0))
         };
-        let (blocks, share) = match reaches(nest.roles.block) {
-            true => (BLOCK_ROWS, BLOCK_SHARE),
-            false => ([1].as_slice(), RING_SHARE),
+        let blocks = match reaches(nest.roles.block) {
+            true => BLOCK_ROWS,
+            false => &[1],
         };
-        let budget = target.caches.second / share;
+        let budget = target.caches.second / RING_SHARE;
         let rings_of = |vector, block| rings_of(&rings, nest, vector, block, 1);
         let small = |rows: &usize| rings_of(2 * LINE, *rows).bytes <= budget;
         let usual = || {
@@ -85,7 +85,7 @@ impl Scratch {
             .min((MOST_RINGS / least).max(1));
         let plan = |vector: usize| rings_of(vector, block);
         let fits = |vector: &usize| plan(*vector).bytes <= budget;
-        let model = || [512, 256, 128].into_iter().find(fits).unwrap_or(LINE);
+        let model = || ROWS.into_iter().find(fits).unwrap_or(LINE);
         Scratch {
             slide: chosen.slide,
             plane: chosen.plane,
