@@ -20,6 +20,9 @@ AS_I = 1.15
 ROWS = ("fieldstone I", "fieldstone J")
 LAYOUTS = (*ROWS, "fieldstone K")
 
+# Who is asked only where a run is told to.
+STRICT = "strict C"
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -31,6 +34,14 @@ class Pair:
     def ratios(self, name: str) -> list[float]:
         """Return the times of a contender relative to those of C."""
         return [each.ratios[name].median for each in (self.one, self.other)]
+
+    def beside_strict(self, name: str) -> list[float]:
+        """Return the times of a contender relative to those of strict C."""
+        return [each.rounds.ratio(name, STRICT).median for each in (self.one, self.other)]
+
+    def has_strict(self) -> bool:
+        """Whether strict C took part in both."""
+        return all(STRICT in each.ratios for each in (self.one, self.other))
 
     def along_k(self) -> list[float]:
         """Return the times along K relative to those along I."""
@@ -54,11 +65,11 @@ def tables(first: Path, second: Path) -> Iterator[Table]:
     for one in _read(first):
         if one.setting in others and set(LAYOUTS) <= set(one.ratios):
             by_table.setdefault(one.setting.without_case, []).append(Pair(one, others[one.setting]))
-    columns = ["", "C: time", *LAYOUTS, "fieldstone I: of copy", "K / I"]
     for title, pairs in by_table.items():
-        table = Table(title, columns)
+        names = [*([STRICT] if all(pair.has_strict() for pair in pairs) else []), *LAYOUTS]
+        table = Table(title, ["", "C: time", *names, "fieldstone I: of copy", "K / I"])
         for pair in pairs:
-            ratios = [_both("{:.2f}", pair.ratios(name)) for name in LAYOUTS]
+            ratios = [_both("{:.2f}", pair.ratios(name)) for name in names]
             table.add(pair.one.setting.case, pair.c(), *ratios, pair.of_copy(), _both("{:.2f}", pair.along_k()))
         yield table
     yield _holding([pair for pairs in by_table.values() for pair in pairs])
@@ -67,11 +78,15 @@ def tables(first: Path, second: Path) -> Iterator[Table]:
 def _holding(pairs: list[Pair]) -> Table:
     table = Table("What holds", ["", "of", "in both runs", "in one", "in neither"])
     along_rows = [pair.ratios(name) for pair in pairs for name in ROWS]
-    counted = (
+    counted = [
         (f"along I and J at most {AS_C} of C", along_rows, AS_C),
         (f"K / I at most {AS_I}", [pair.along_k() for pair in pairs], AS_I),
         (f"along K at most {AS_I} of C", [pair.ratios("fieldstone K") for pair in pairs], AS_I),
-    )
+    ]
+    strict = [pair for pair in pairs if pair.has_strict()]
+    if strict:
+        beside = [pair.beside_strict(name) for pair in strict for name in ROWS]
+        counted.append((f"along I and J at most {AS_C} of strict C", beside, AS_C))
     for what, found, most in counted:
         held = [sum(round(ratio, 2) <= most for ratio in ratios) for ratios in found]
         table.add(what, len(held), *(held.count(times) for times in (2, 1, 0)))
