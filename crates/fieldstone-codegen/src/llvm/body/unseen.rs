@@ -16,11 +16,11 @@ const MOST_STEPS: usize = 200;
 
 /// The operands that need not be kept, in statements of a stage whose other temporaries than those in registers others see.
 pub(super) fn operands(statements: &[Stmt], in_registers: impl Fn(Target) -> bool) -> Nodes {
-    let mut flow = Flow::default();
-    flow.collect(statements);
-    if flow.extremes.is_empty() {
+    if !statements.iter().any(has_extremes) {
         return Nodes::new();
     }
+    let mut flow = Flow::default();
+    flow.collect(statements);
     let locals = |target: &Target, value: &mut Value<'_>| in_registers(*target) && value.is_local();
     flow.values.retain(locals);
     for call in std::mem::take(&mut flow.extremes) {
@@ -29,12 +29,27 @@ pub(super) fn operands(statements: &[Stmt], in_registers: impl Fn(Target) -> boo
     flow.unseen
 }
 
+/// Whether `min` or `max` of real numbers is called.
+fn is_extreme(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Call(Builtin::Min | Builtin::Max, _)) && expr.dtype().is_float()
+}
+
+fn has_extremes(statement: &Stmt) -> bool {
+    let mut found = false;
+    statement.walk(&mut |inner| {
+        for expr in inner.expressions() {
+            expr.walk(|node| found |= is_extreme(node));
+        }
+    });
+    found
+}
+
 /// What is assigned to a target, where that happens once.
 #[derive(Default)]
 struct Value<'e> {
     assigned: Vec<&'e Expr>,
-    /// The list of statements in which it is assigned, and which of them does.
-    place: (usize, usize),
+    /// Which list of statements assigns it.
+    list: usize,
     /// Reads by later assignments of that list.
     reads: Vec<&'e Expr>,
     /// Reads by anything.
@@ -81,7 +96,7 @@ impl<'e> Flow<'e> {
             };
             for expr in statement.expressions() {
                 let is_value = assigned.is_some_and(|value| std::ptr::eq(value, expr));
-                self.expression(expr, is_value.then_some((list, self.statements)));
+                self.expression(expr, is_value.then_some(list));
             }
             if let StmtKind::Assign {
                 target,
@@ -95,7 +110,7 @@ impl<'e> Flow<'e> {
                 self.roots.insert(value, *target);
                 let known = self.values.entry(*target).or_default();
                 known.assigned.push(value);
-                known.place = (list, self.statements);
+                known.list = list;
                 known.elsewhere |= *offset != Offset::ZERO || subscript.is_some();
             }
             self.loops |= matches!(statement.kind, StmtKind::While { .. });
@@ -110,16 +125,15 @@ impl<'e> Flow<'e> {
         }
     }
 
-    fn expression(&mut self, expr: &'e Expr, place: Option<(usize, usize)>) {
+    /// Takes in an expression, which a statement of a list assigns, if it is its value.
+    fn expression(&mut self, expr: &'e Expr, assigned_in: Option<usize>) {
         let (statement, mut extremes) = (self.statements, Vec::new());
         expr.walk(|node| {
             for operand in node.operands() {
                 self.users.insert(operand, node);
             }
             match &node.kind {
-                ExprKind::Call(Builtin::Min | Builtin::Max, _) if node.dtype().is_float() => {
-                    extremes.push(node);
-                }
+                _ if is_extreme(node) => extremes.push(node),
                 ExprKind::Access {
                     target,
                     offset,
@@ -128,16 +142,15 @@ impl<'e> Flow<'e> {
                     self.read_first.entry(*target).or_insert(statement);
                     let known = self.values.entry(*target).or_default();
                     known.all_reads += 1;
-                    let follows = |(list, _)| !known.assigned.is_empty() && list == known.place.0;
-                    if place.is_some_and(follows) && *offset == Offset::ZERO && subscript.is_none()
-                    {
+                    let follows = !known.assigned.is_empty() && assigned_in == Some(known.list);
+                    if follows && *offset == Offset::ZERO && subscript.is_none() {
                         known.reads.push(node);
                     }
                 }
                 _ => {}
             }
         });
-        if place.is_some() {
+        if assigned_in.is_some() {
             self.extremes.extend(extremes);
         }
     }
