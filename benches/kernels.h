@@ -25,7 +25,7 @@ static inline void NAME(stream_row)(REAL *restrict to, const REAL *restrict from
 #define RESULT(name, number) REAL *const name = fields[number]
 #endif
 
-/* A third of a number: with STRICT what a division gives. */
+/* A third of a number: with STRICT what a division gives, if the number is finite. */
 static inline REAL NAME(third)(REAL x) {
     const REAL by_three = (REAL)(1.0 / 3);
 #ifdef STRICT

@@ -205,19 +205,14 @@ impl<'e> Flow<'e> {
             return reads.into_iter().all(|read| self.is_unseen(read, operand));
         };
         let is_nan = match &user.kind {
-            ExprKind::Unary(UnaryOp::Neg, _) | ExprKind::Cast(_) if user.dtype().is_float() => {
-                false
-            }
-            ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div, ..)
-                if user.dtype().is_float() =>
-            {
-                self.is_nan(user, operand, Some(expr))
-            }
-            ExprKind::Call(Builtin::Min | Builtin::Max, _) if user.dtype().is_float() => {
-                self.is_nan(user, operand, Some(expr))
-            }
-            ExprKind::Call(Builtin::Abs | Builtin::Sqrt, _) => false,
             ExprKind::Select(condition, ..) if !std::ptr::eq(&raw const **condition, expr) => false,
+            _ if !user.dtype().is_float() => return false,
+            ExprKind::Unary(UnaryOp::Neg, _) | ExprKind::Cast(_) => false,
+            ExprKind::Call(Builtin::Abs | Builtin::Sqrt, _) => false,
+            ExprKind::Call(Builtin::Min | Builtin::Max, _)
+            | ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div, ..) => {
+                self.is_nan(user, operand, Some(expr))
+            }
             _ => return false,
         };
         is_nan || self.is_unseen(user, operand)
