@@ -57,6 +57,11 @@ impl Target {
         }
     }
 
+    /// Whether a vector of a row is several registers, each a part of a cache line.
+    pub(crate) fn halves_lines(&self) -> bool {
+        self.vector_bytes() < self.row_bytes()
+    }
+
     /// How many vector registers there are.
     pub(crate) fn vector_registers(&self) -> usize {
         if self.vector_bytes() < LINE { 16 } else { 32 }

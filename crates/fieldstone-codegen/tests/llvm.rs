@@ -246,6 +246,9 @@ def solve(a, b, x):
 
 const AVX512: &str = "+avx,+avx2,+avx512f";
 
+/// Of processors whose registers are half a cache line.
+const HALF_LINES: &str = "+sse,+avx,+avx2";
+
 #[test]
 fn a_copy_with_avx512() {
     let copy = "\
@@ -564,6 +567,65 @@ def smooth(a, b, c):
     let double = [32, 64, 128, 256, 512, 4096].map(|points| rows("IJK float64", points));
     assert_eq!(double, [16, 16, 8, 4, 2, 2]);
     assert_eq!(rows("IJK float32", 256), 8);
+}
+
+#[test]
+fn rows_are_fetched_where_a_register_is_half_a_line_too() {
+    let text = "\
+def smooth(a, b):
+    with computation(PARALLEL), interval(...):
+        t = a[0, 1, 0] + a[0, -1, 0]
+        b = t[0, 1, 0] + t[0, -1, 0]
+";
+    let fetch = |axis: Axis, features: &str| {
+        let module = module(text, &["IJK float64"; 2], vec![Some(axis); 2], features);
+        let instructions = module.text.matches("call void @llvm.prefetch").count();
+        (instructions > 0, module.kernels[0].fetch.ahead > 0)
+    };
+    for features in [AVX512, HALF_LINES] {
+        assert_eq!(fetch(Axis::I, features), (true, true));
+        assert_eq!(fetch(Axis::K, features), (true, true));
+    }
+    let (_, quarters) = fetch(Axis::I, "+sse");
+    assert!(!quarters, "each line would be asked for four times");
+}
+
+#[test]
+fn tiles_of_few_columns_fetch_their_own_rows_where_a_register_is_half_a_line() {
+    let fetch = |value: &str, features: &str| {
+        let text = format!(
+            "def on(a, b):\n    with computation(PARALLEL), interval(...):\n        b = {value}\n"
+        );
+        let layout = vec![Some(Axis::K); 2];
+        module(&text, &["IJK float64"; 2], layout, features).kernels[0].fetch
+    };
+    let both = "a[1, 0, 0] + a[-1, 0, 0] + a[0, 1, 0] + a[0, -1, 0]";
+    assert!(fetch(both, HALF_LINES).in_tile);
+    assert!(!fetch(both, AVX512).in_tile);
+    let one = "a[1, 0, 0] - a";
+    assert_eq!(fetch(one, HALF_LINES).ahead, 0);
+    assert!(fetch(one, AVX512).ahead > 0);
+}
+
+#[test]
+fn rows_along_k_have_others_beside_them_also_where_no_stage_reaches_these() {
+    let columns = |offset: &str, axis: Axis| {
+        let text = format!(
+            "\
+def two(a, b):
+    with computation(PARALLEL), interval(...):
+        t = a[1, 0, 0] + a[-1, 0, 0]
+        b = t[{offset}] - t
+"
+        );
+        let layout = vec![Some(axis); 2];
+        module(&text, &["IJK float64"; 2], layout, AVX512).kernels[0]
+            .scratch
+            .block
+    };
+    assert_eq!(columns("1, 0, 0", Axis::K), Some(16));
+    assert_eq!(columns("0, 1, 0", Axis::K), Some(32));
+    assert_eq!(columns("0, 1, 0", Axis::I), Some(1));
 }
 
 #[test]

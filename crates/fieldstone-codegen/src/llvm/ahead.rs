@@ -23,6 +23,8 @@ pub struct Fetch {
     pub eighths: usize,
     /// Whether rows are fetched even where they follow each other in memory.
     pub in_order: bool,
+    /// Whether these are the next ones of a tile along the sliding axis, not those that follow in memory.
+    pub in_tile: bool,
     /// How much of what it needs runs before have to have left in the caches, as far as can be told, for it not to be worth it; `None`
     /// where it always is.
     pub unless: Option<Cached>,
@@ -91,6 +93,9 @@ const MOST_PANELS_AHEAD: usize = 4;
 const SHORT_AHEAD: usize = 8;
 const MOST_SHORT_AHEAD: usize = 32;
 
+/// Rows ahead in tiles of few columns.
+const IN_TILE_AHEAD: usize = 2;
+
 /// The same where such rows have no more levels than a vector: a line of each.
 const LINES_AHEAD: usize = 16;
 
@@ -116,7 +121,7 @@ const FORESEEN: usize = 16;
 /// Cycles of a vector whose instructions fill the window in which a processor looks ahead.
 const WINDOW: f64 = 100.0;
 
-/// Cycles of a vector of levels at which to ask for a line of each array adds to what it takes, at most.
+/// Cycles of a vector at which to ask for a line of each array adds to what it takes, at most.
 const BRIEF: f64 = 2.0 * WINDOW;
 
 /// Bytes ahead of short rows, and where a sweep visits some points of each level: the processor does not see that these follow each
@@ -150,6 +155,7 @@ impl Fetch {
             ahead,
             eighths: 0,
             in_order: true,
+            in_tile: false,
             unless: None,
             length: None,
         }
@@ -166,6 +172,17 @@ impl Fetch {
             Loops::Rows(nest) => of_rows(nest, stencil, scratch, target),
             Loops::Columns(nest) if scratch.is_held() => of_held(nest, stencil, scratch, target),
             Loops::Columns(nest) => of_columns(nest, stencil, scratch, target),
+        }
+    }
+
+    /// So far ahead instead, in every call, where that was chosen.
+    pub(super) fn or_chosen(self, ahead: Option<usize>) -> Fetch {
+        match ahead {
+            None => self,
+            Some(ahead) => Fetch {
+                in_tile: self.in_tile,
+                ..Fetch::always(ahead)
+            },
         }
     }
 
@@ -232,18 +249,15 @@ fn of_columns(nest: &ColumnNest, stencil: &Stencil, scratch: &Scratch, target: &
         true => (levels, Some(enough(levels))),
     };
     Fetch {
-        ahead,
         eighths: MORE_THAN_OWN,
-        in_order: true,
         unless,
-        length: None,
+        ..Fetch::always(ahead)
     }
 }
 
 fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch, target: &Target) -> Fetch {
-    let roles = nest.roles;
     let arrays = arrays_read(nest, stencil);
-    let size = |array: &Written| match roles.are_panels() {
+    let size = |array: &Written| match nest.roles.are_panels() {
         true => LINE,
         false => stencil.target_dtype(*array).size(),
     };
@@ -251,62 +265,97 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch, target: &Target
     let length = |bytes, most| Length {
         bytes,
         most,
-        row: (roles.vector, point),
+        row: (nest.roles.vector, point),
         longest: scratch.vector.unwrap_or(usize::MAX),
     };
     let long = |most| length(FURTHER * BYTES_AHEAD, most);
-    let short = || length(BYTES_AHEAD, MOST_SHORT_AHEAD);
-    if roles.are_panels() && target.caches.shared_is_far && !target.caches.waits_for_few {
+    let is_short = nest.roles.vector == Axis::K;
+    let length = match is_short {
+        true => length(BYTES_AHEAD, MOST_SHORT_AHEAD),
+        false => long(MOST_AHEAD),
+    };
+    match is_short {
+        _ if nest.roles.are_panels() => of_panels(nest, target, long(MOST_PANELS_AHEAD)),
+        true if nest.stages.iter().all(has_few_levels) => Fetch {
+            eighths: MORE_THAN_OWN,
+            ..Fetch::always(LINES_AHEAD)
+        },
+        // Each line would be asked for several times.
+        _ if target.row_bytes() < LINE => Fetch::NOTHING,
+        _ if reads_own_rows(nest) => Fetch {
+            eighths: MOST,
+            in_order: Loops::Rows(nest).volumes(stencil).len() > FORESEEN
+                || (is_short || target.caches.shared_is_far) && fills_window(nest),
+            length: is_short.then_some(length),
+            ..Fetch::always(if is_short { SHORT_AHEAD } else { AHEAD })
+        },
+        true => of_short_rows(scratch, target, length),
+        false => of_long_rows(nest, scratch, target, length),
+    }
+}
+
+/// Of rows whose points are vectors of levels.
+fn of_panels(nest: &RowNest, target: &Target, length: Length) -> Fetch {
+    if target.caches.shared_is_far && !target.caches.waits_for_few {
         return Fetch {
             unless: Some(Cached::Most),
             ..Fetch::always(PANELS_AHEAD)
         };
     }
-    if roles.are_panels() {
-        return Fetch {
-            unless: enough_of_panels(nest, target),
-            length: Some(long(MOST_PANELS_AHEAD)),
-            ..Fetch::always(PANELS_AHEAD)
-        };
+    Fetch {
+        unless: enough_of_panels(nest, target),
+        length: Some(length),
+        ..Fetch::always(PANELS_AHEAD)
     }
-    let is_short = roles.vector == Axis::K;
-    let few = |stage: &Stage| stage.interval.levels().is_some();
-    if is_short && nest.stages.iter().all(few) {
-        return Fetch {
-            ahead: LINES_AHEAD,
-            eighths: MORE_THAN_OWN,
-            in_order: true,
-            unless: None,
-            length: None,
-        };
+}
+
+/// Of rows along `K` of a nest that reads others than the one it computes.
+fn of_short_rows(scratch: &Scratch, target: &Target, length: Length) -> Fetch {
+    let eighths = match scratch.near {
+        // What they read again is near, which is most of it.
+        Some(_) => MOST,
+        None => MUCH_MORE_THAN_OWN,
+    };
+    let has_few_columns = scratch.near.or(scratch.block).is_some();
+    match target.halves_lines() {
+        true if has_few_columns => Fetch {
+            eighths,
+            in_tile: true,
+            ..Fetch::always(IN_TILE_AHEAD)
+        },
+        true => Fetch::NOTHING,
+        false => Fetch {
+            eighths,
+            length: Some(length),
+            ..Fetch::always(SHORT_AHEAD)
+        },
     }
-    if reads_own_rows(nest) {
-        return Fetch {
-            ahead: if is_short { SHORT_AHEAD } else { AHEAD },
-            eighths: MOST,
-            in_order: Loops::Rows(nest).volumes(stencil).len() > FORESEEN
-                || (is_short || target.caches.shared_is_far) && fills_window(nest),
-            unless: None,
-            length: is_short.then(short),
-        };
-    }
-    if !is_short && target.caches.waits_for_few {
+}
+
+/// Of such rows along another axis.
+fn of_long_rows(nest: &RowNest, scratch: &Scratch, target: &Target, length: Length) -> Fetch {
+    if target.caches.waits_for_few {
         return Fetch::NOTHING;
     }
-    let (ahead, eighths, length) = match scratch.plane {
-        // What they read again is near, which is most of it.
-        _ if is_short && scratch.near.is_some() => (SHORT_AHEAD, MOST, Some(short())),
-        _ if is_short => (SHORT_AHEAD, MUCH_MORE_THAN_OWN, Some(short())),
-        Some(_) => (AHEAD_IN_PLANES, MOST, None),
-        None => (AHEAD, MOST, Some(long(MOST_AHEAD))),
-    };
-    Fetch {
-        ahead,
-        eighths,
-        in_order: true,
-        unless: None,
-        length,
+    if scratch.plane.is_some() {
+        return Fetch {
+            eighths: MOST,
+            ..Fetch::always(AHEAD_IN_PLANES)
+        };
     }
+    let is_busy = cost::usual_cycles(&nest.stages) > BRIEF;
+    Fetch {
+        eighths: match target.halves_lines() && is_busy {
+            true => MORE_THAN_OWN,
+            false => MOST,
+        },
+        length: Some(length),
+        ..Fetch::always(AHEAD)
+    }
+}
+
+fn has_few_levels(stage: &Stage) -> bool {
+    stage.interval.levels().is_some()
 }
 
 /// The arrays along all axes that a nest reads.

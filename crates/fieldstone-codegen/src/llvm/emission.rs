@@ -130,11 +130,10 @@ impl Emission<'_> {
 
     fn kernel(&mut self, nest: Loops<'_>, scratch: Scratch, composed: Option<&Composition>) {
         let stencil = &self.program.stencil;
-        let fetch = match self.choices.fetch {
-            // Narrow blocks fetch the next ones.
-            _ if scratch.slim && !scratch.is_held() => Fetch::NOTHING,
-            Some(ahead) => Fetch::always(ahead),
-            None => Fetch::of(nest, stencil, &scratch, self.target),
+        // Narrow blocks fetch the next ones.
+        let fetch = match scratch.slim && !scratch.is_held() {
+            true => Fetch::NOTHING,
+            false => Fetch::of(nest, stencil, &scratch, self.target).or_chosen(self.choices.fetch),
         };
         let own_words = self.shares.then(RefCell::default);
         let context = entry::Context {

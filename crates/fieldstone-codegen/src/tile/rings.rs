@@ -31,6 +31,9 @@ const NEAR_EIGHTHS: usize = 5;
 /// Rows along the block axis where stages reach along it: as many as fit.
 const BLOCK_ROWS: &[usize] = &[32, 16, 8];
 
+/// The same where they do not, of rows along `K`, which are short, and follow each other in memory along that axis.
+const SHORT_BLOCK_ROWS: &[usize] = &[16, 8];
+
 /// Scratch of a tile of rows whose size was chosen is not larger than this.
 pub(super) const MOST_RINGS: usize = 4 << 20;
 
@@ -64,9 +67,10 @@ impl Scratch {
             let along = |(_, _, _, extent): &Ring| extent.along(axis);
             rings.iter().any(|ring| along(ring) != (0, 0))
         };
-        let blocks = match reaches(nest.roles.block) {
-            true => BLOCK_ROWS,
-            false => &[1],
+        let blocks = match nest.roles.vector {
+            _ if reaches(nest.roles.block) => BLOCK_ROWS,
+            Axis::K => SHORT_BLOCK_ROWS,
+            Axis::I | Axis::J => &[1],
         };
         let budget = target.caches.second / RING_SHARE;
         let rings_of = |vector, block| rings_of(&rings, nest, vector, block, 1);

@@ -11,6 +11,7 @@ use super::{Aligned, Fused, Rounds, Source};
 use crate::llvm::ahead::{SOON_IN_PLANES, order_of_rows};
 use crate::llvm::builder::Builder;
 use crate::llvm::memory::{block_address, fetch};
+use crate::llvm::place::Spacing;
 use crate::llvm::prefetch::{Purpose, prefetch};
 use crate::tile::LINE;
 
@@ -60,7 +61,7 @@ impl Fused<'_> {
                 }
                 b.when(&partial, |b| {
                     let address = block_address(b, &result.pointer, result.size, point);
-                    let next = self.order()[0];
+                    let next = self.next();
                     fetch(b, self.entry, result.target, &address, next);
                     let strides = &self.entry.arrays[&result.target].strides;
                     let next = b.offset(&address, &strides[next.index()]);
@@ -99,7 +100,7 @@ impl Fused<'_> {
     /// Fetches what later rows need that no row needed before, where it is worth it.
     pub(super) fn fetch(&self, b: &mut Builder, rounds: &Rounds, at: &str) {
         if rounds.in_lines {
-            let next = self.order()[0];
+            let next = self.next();
             for (target, address) in self.read_first(b, at) {
                 fetch(b, self.entry, target, &address, next);
             }
@@ -145,7 +146,7 @@ impl Fused<'_> {
 
     /// Fetches a vector of each of some arrays at an address, for a later row.
     fn fetch_vectors(&self, b: &mut Builder, vectors: &[(Target, String)]) {
-        let next = self.order()[0];
+        let next = self.next();
         for (target, address) in vectors {
             fetch(b, self.entry, *target, address, next);
         }
@@ -164,7 +165,8 @@ impl Fused<'_> {
 
     /// Fetches what is read of a nearer row on into the first-level cache, where tiles have a few rows of each level.
     fn fetch_soon(&self, b: &mut Builder, vectors: &[(Target, String)]) {
-        if self.panel.is_some() || self.is_short() || self.context.scratch.plane.is_none() {
+        let has_planes = self.context.scratch.plane.is_some() && !self.context.fetch.in_tile;
+        if self.panel.is_some() || self.is_short() || !has_planes {
             return;
         }
         for (target, address) in vectors {
@@ -198,7 +200,7 @@ impl Fused<'_> {
                 let pointer = self.preheaders[0].known_pointer(target, Offset::ZERO);
                 if let Some(pointer) = pointer.cloned() {
                     let address = pointer.at(b, self.dtype(target).size(), (first, 0));
-                    fetch(b, self.entry, target, &address, self.order()[0]);
+                    fetch(b, self.entry, target, &address, self.next());
                 }
             }
         });
@@ -217,8 +219,22 @@ impl Fused<'_> {
         found
     }
 
+    /// Whether lines of a row that a stage reads may be fetched: those of an array along it.
+    fn is_fetched(&self, stage: usize, target: Target, row: Offset) -> bool {
+        let pointer = self.preheaders[stage].pointer(target, row);
+        pointer.spacing == Spacing::Contiguous && !self.is_ring(target) && !self.is_exact(target)
+    }
+
     fn order(&self) -> [Axis; 2] {
         order_of_rows(self.roles)
+    }
+
+    /// The axis along which the rows lie that are fetched.
+    fn next(&self) -> Axis {
+        match self.context.fetch.in_tile {
+            true => self.roles.slide,
+            false => self.order()[0],
+        }
     }
 
     /// Of each array the stream that gets to new memory first, if none of another loop does so before: what that one fetches is
@@ -227,15 +243,10 @@ impl Fused<'_> {
         let [near, far] = self.order();
         let mut leading: Vec<usize> = Vec::new();
         for (number, stream) in self.streams.iter().enumerate() {
-            let Source::Memory {
-                stage,
-                offset,
-                blocks: true,
-            } = stream.source
-            else {
+            let Source::Memory { stage, offset, .. } = stream.source else {
                 continue;
             };
-            if self.is_ring(stream.target) {
+            if !self.is_fetched(stage, stream.target, offset) {
                 continue;
             }
             let row = offset + self.stages[stage].ahead;
