@@ -194,6 +194,14 @@ impl Fetch {
         }
     }
 
+    /// The axis along which the rows lie that are fetched, and the other one across them.
+    pub(super) fn order_of_rows(self, roles: Roles) -> [Axis; 2] {
+        match self.in_tile {
+            true => [roles.slide, roles.block],
+            false => order_of_rows(roles),
+        }
+    }
+
     /// How far ahead a kernel fetches in a domain, if it does.
     pub fn far(self, domain: [usize; 3]) -> usize {
         match self.length {

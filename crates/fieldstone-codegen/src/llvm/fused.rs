@@ -37,7 +37,7 @@ use std::collections::{HashMap, HashSet};
 use fieldstone_stencil::ir::Target;
 use fieldstone_stencil::schedule::{Roles, Stage};
 use fieldstone_stencil::visit::accesses;
-use fieldstone_stencil::{DType, Offset};
+use fieldstone_stencil::{Axis, DType, Offset};
 
 use crate::lanes::widest;
 use crate::tile::MOST_LANES;
@@ -117,6 +117,8 @@ pub(super) struct Fused<'a> {
     stage_ranges: Vec<(String, String)>,
     /// Whether no other loop computes anything in the nest.
     is_only: bool,
+    /// The axis along which the rows lie that are fetched, and the other one across them.
+    order: [Axis; 2],
     /// Of the rows that loops of the nest read of each target the one that gets to new memory first.
     foremost: HashMap<Target, [i32; 2]>,
 }
@@ -224,6 +226,7 @@ impl<'a> Fused<'a> {
         let preheaders = stages
             .iter()
             .map(|computed| preheader(context, entry, b, computed.stage, &computed.row, false));
+        let order = context.fetch.order_of_rows(nest.roles);
         let mut fused = Fused {
             context,
             entry,
@@ -238,7 +241,8 @@ impl<'a> Fused<'a> {
             shared,
             stage_ranges: Vec::new(),
             is_only: nest.loops.len() == 1,
-            foremost: foremost(nest, stages[0].stage.interval),
+            order,
+            foremost: foremost(nest, stages[0].stage.interval, order),
         };
         if let Some(lanes) = fused.one_vector() {
             fused.lanes = lanes;

@@ -8,7 +8,7 @@ use fieldstone_stencil::visit::{Accesses, accesses};
 use fieldstone_stencil::{Axis, Interval, Offset};
 
 use super::{Aligned, Fused, Rounds, Source};
-use crate::llvm::ahead::{SOON_IN_PLANES, order_of_rows};
+use crate::llvm::ahead::SOON_IN_PLANES;
 use crate::llvm::builder::Builder;
 use crate::llvm::memory::{block_address, fetch};
 use crate::llvm::place::Spacing;
@@ -16,9 +16,12 @@ use crate::llvm::prefetch::{Purpose, prefetch};
 use crate::tile::LINE;
 
 /// Of the rows that loops on some levels read of each target, outside of regions, the one that gets to new memory first: its place
-/// along the axis that is visited last, and along the other one.
-pub(super) fn foremost(nest: &RowNest, levels: Interval) -> HashMap<Target, [i32; 2]> {
-    let [near, far] = order_of_rows(nest.roles);
+/// along the axis that is visited last, and along the other one, given these axes from the other one on.
+pub(super) fn foremost(
+    nest: &RowNest,
+    levels: Interval,
+    [near, far]: [Axis; 2],
+) -> HashMap<Target, [i32; 2]> {
     let mut foremost: HashMap<Target, [i32; 2]> = HashMap::new();
     let loops = nest.loops().filter(|(row_loop, _)| row_loop.fused);
     let stages = loops.flat_map(|(_, stages)| stages);
@@ -61,7 +64,7 @@ impl Fused<'_> {
                 }
                 b.when(&partial, |b| {
                     let address = block_address(b, &result.pointer, result.size, point);
-                    let next = self.next();
+                    let next = self.order[0];
                     fetch(b, self.entry, result.target, &address, next);
                     let strides = &self.entry.arrays[&result.target].strides;
                     let next = b.offset(&address, &strides[next.index()]);
@@ -100,7 +103,7 @@ impl Fused<'_> {
     /// Fetches what later rows need that no row needed before, where it is worth it.
     pub(super) fn fetch(&self, b: &mut Builder, rounds: &Rounds, at: &str) {
         if rounds.in_lines {
-            let next = self.next();
+            let next = self.order[0];
             for (target, address) in self.read_first(b, at) {
                 fetch(b, self.entry, target, &address, next);
             }
@@ -146,7 +149,7 @@ impl Fused<'_> {
 
     /// Fetches a vector of each of some arrays at an address, for a later row.
     fn fetch_vectors(&self, b: &mut Builder, vectors: &[(Target, String)]) {
-        let next = self.next();
+        let next = self.order[0];
         for (target, address) in vectors {
             fetch(b, self.entry, *target, address, next);
         }
@@ -170,7 +173,7 @@ impl Fused<'_> {
             return;
         }
         for (target, address) in vectors {
-            let stride = &self.entry.arrays[target].strides[self.order()[0].index()];
+            let stride = &self.entry.arrays[target].strides[self.order[0].index()];
             let bytes = b.mul(stride, SOON_IN_PLANES);
             let address = b.offset(address, &bytes);
             prefetch(b, &address, Purpose::Soon);
@@ -200,7 +203,7 @@ impl Fused<'_> {
                 let pointer = self.preheaders[0].known_pointer(target, Offset::ZERO);
                 if let Some(pointer) = pointer.cloned() {
                     let address = pointer.at(b, self.dtype(target).size(), (first, 0));
-                    fetch(b, self.entry, target, &address, self.next());
+                    fetch(b, self.entry, target, &address, self.order[0]);
                 }
             }
         });
@@ -225,22 +228,10 @@ impl Fused<'_> {
         pointer.spacing == Spacing::Contiguous && !self.is_ring(target) && !self.is_exact(target)
     }
 
-    fn order(&self) -> [Axis; 2] {
-        order_of_rows(self.roles)
-    }
-
-    /// The axis along which the rows lie that are fetched.
-    fn next(&self) -> Axis {
-        match self.context.fetch.in_tile {
-            true => self.roles.slide,
-            false => self.order()[0],
-        }
-    }
-
     /// Of each array the stream that gets to new memory first, if none of another loop does so before: what that one fetches is
     /// near when this loop gets there.
     pub(super) fn leading(&self) -> Vec<usize> {
-        let [near, far] = self.order();
+        let [near, far] = self.order;
         let mut leading: Vec<usize> = Vec::new();
         for (number, stream) in self.streams.iter().enumerate() {
             let Source::Memory { stage, offset, .. } = stream.source else {
