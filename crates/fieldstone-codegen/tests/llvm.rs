@@ -591,6 +591,23 @@ def smooth(a, b):
 }
 
 #[test]
+fn lanes_of_a_mask_compare_their_own_bits_where_masks_are_lanes() {
+    let text = "\
+def smooth(a, b):
+    with computation(PARALLEL), interval(...):
+        t = a[1, 0, 0] + a[-1, 0, 0]
+        b = t[1, 0, 0] + t[-1, 0, 0]
+";
+    let compared = |kind: &str, features: &str| {
+        let text = emitted(text, &[kind; 2], vec![Some(Axis::I); 2], features);
+        ["<i64 1, i64 2, i64 4, ", "<i32 1, i32 2, i32 4, "].map(|bits| text.contains(bits))
+    };
+    assert_eq!(compared("IJK float64", HALF_LINES), [true, false]);
+    assert_eq!(compared("IJK float32", HALF_LINES), [false, true]);
+    assert_eq!(compared("IJK float64", AVX512), [false, false]);
+}
+
+#[test]
 fn tiles_of_few_columns_fetch_their_own_rows_where_a_register_is_half_a_line() {
     let fetch = |value: &str, features: &str| {
         let text = format!(

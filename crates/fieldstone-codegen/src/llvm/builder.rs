@@ -1,7 +1,9 @@
 //! Text of one LLVM function: fresh names, blocks, loops.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::{Display, Write};
+
+use crate::target::Target;
 
 use super::function::Function;
 use super::numbering::Numbering;
@@ -45,6 +47,10 @@ pub(super) struct Builder {
     pub needs: Needs,
     /// Other functions that this one calls.
     pub functions: String,
+    /// Whether a mask is lanes that are filled with bits.
+    pub fills_lanes: bool,
+    /// The numbers that such masks were made from.
+    filled: HashMap<String, String>,
 }
 
 impl Builder {
@@ -56,7 +62,27 @@ impl Builder {
             known: Numbering::default(),
             needs: Needs::default(),
             functions: String::new(),
+            fills_lanes: false,
+            filled: HashMap::new(),
         }
+    }
+
+    /// A function for a target.
+    pub fn of(target: &Target) -> Builder {
+        Builder {
+            fills_lanes: target.compares_to_bits() && target.has_masked_access(),
+            ..Builder::new()
+        }
+    }
+
+    /// Keeps in mind which number says which lanes of a mask are filled.
+    pub fn note_filled(&mut self, mask: &str, bits: &str) {
+        self.filled.insert(mask.to_owned(), bits.to_owned());
+    }
+
+    /// The number that a mask was made from by filling lanes.
+    pub fn bits_of(&self, mask: &str) -> Option<&str> {
+        self.filled.get(mask).map(String::as_str)
     }
 
     pub fn finish(self) -> (String, Needs) {

@@ -14,7 +14,7 @@ pub(super) fn function(
     loops: Loops<'_>,
     composed: Option<&Composition>,
 ) -> (String, Needs) {
-    let mut builder = Builder::new();
+    let mut builder = Builder::of(context.target);
     let b = &mut builder;
     let streams = !loops.streamed().is_empty() && context.target.has_fence();
     let entry = match loops {

@@ -30,8 +30,11 @@ impl Stored<'_> {
         if self.has_masked_stores {
             return self.masked(b, value, mask, address);
         }
-        let (masks, bits) = (self.lanes.of("i1"), format!("i{}", self.lanes.width));
-        let bits = b.value(format_args!("bitcast {masks} {mask} to {bits}"));
+        let (masks, kind) = (self.lanes.of("i1"), format!("i{}", self.lanes.width));
+        let bits = match b.bits_of(mask).map(str::to_owned) {
+            Some(bits) => b.value(format_args!("trunc i64 {bits} to {kind}")),
+            None => b.value(format_args!("bitcast {masks} {mask} to {kind}")),
+        };
         self.by_bits(b, value, &bits, address);
     }
 

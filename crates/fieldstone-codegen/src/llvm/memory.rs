@@ -3,6 +3,8 @@
 use fieldstone_stencil::ir::Target;
 use fieldstone_stencil::{Axis, DType};
 
+use crate::tile::LINE;
+
 use super::body::Body;
 use super::builder::Builder;
 use super::bytes;
@@ -108,9 +110,32 @@ pub(super) fn lane_mask(
 /// The mask of the lanes whose bits are set in a number.
 pub(super) fn mask_of(b: &mut Builder, lanes: Lanes, bits: &str) -> String {
     let width = lanes.width;
+    let lane = (LINE * 8 / width).min(64);
+    if b.fills_lanes && width > 1 && width <= lane {
+        return filled(b, lanes, lane, bits);
+    }
     let bits = b.value(format_args!("trunc i64 {bits} to i{width}"));
     let mask = lanes.of("i1");
     b.value(format_args!("bitcast i{width} {bits} to {mask}"))
+}
+
+/// The same where a mask is lanes of so many bits that are filled: to compare each with its own bit takes three instructions, to put
+/// it together from single bits four for each lane.
+fn filled(b: &mut Builder, lanes: Lanes, lane: usize, bits: &str) -> String {
+    let element = format!("i{lane}");
+    let lane_bits = match lane {
+        64 => bits.to_owned(),
+        _ => b.value(format_args!("trunc i64 {bits} to {element}")),
+    };
+    let all = splat(b, lanes, &element, &lane_bits);
+    let own: Vec<String> = (0..lanes.width)
+        .map(|n| format!("{element} {}", 1_u64 << n))
+        .collect();
+    let kind = lanes.of(&element);
+    let own = b.value(format_args!("and {kind} {all}, <{}>", own.join(", ")));
+    let mask = b.value(format_args!("icmp ne {kind} {own}, zeroinitializer"));
+    b.note_filled(&mask, bits);
+    mask
 }
 
 /// The mask of lanes that are known.

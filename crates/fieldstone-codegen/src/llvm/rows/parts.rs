@@ -79,7 +79,7 @@ pub(super) fn call_part(
     place: &Place,
     body: impl FnOnce(Setting<'_>, &mut Builder, &Place),
 ) {
-    let mut builder = Builder::new();
+    let mut builder = Builder::of(setting.context.target);
     let mut entry = entry::entry(setting.context, &mut builder, Loops::Rows(part));
     let streamed = Loops::Rows(setting.nest).streamed();
     entry.streamed.retain(|target| streamed.contains(target));
