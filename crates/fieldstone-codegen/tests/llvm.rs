@@ -571,23 +571,31 @@ def smooth(a, b, c):
 
 #[test]
 fn rows_are_fetched_where_a_register_is_half_a_line_too() {
-    let text = "\
-def smooth(a, b):
+    let module = |more: &str, axis: Axis, features: &str| {
+        let text = format!(
+            "\
+def smooth(a, c, b):
     with computation(PARALLEL), interval(...):
         t = a[0, 1, 0] + a[0, -1, 0]
-        b = t[0, 1, 0] + t[0, -1, 0]
-";
-    let fetch = |axis: Axis, features: &str| {
-        let module = module(text, &["IJK float64"; 2], vec![Some(axis); 2], features);
-        let instructions = module.text.matches("call void @llvm.prefetch").count();
-        (instructions > 0, module.kernels[0].fetch.ahead > 0)
+        b = t[0, 1, 0] + t[0, -1, 0] + {more}
+"
+        );
+        module(&text, &["IJK float64"; 3], vec![Some(axis); 3], features)
     };
-    for features in [AVX512, HALF_LINES] {
-        assert_eq!(fetch(Axis::I, features), (true, true));
-        assert_eq!(fetch(Axis::K, features), (true, true));
+    // Results are fetched as well where they go through the caches.
+    let fetched = |more: &str, axis: Axis, features: &str| {
+        let text = module(more, axis, features).text;
+        text.matches("call void @llvm.prefetch").count()
+    };
+    for (axis, features) in [AVX512, HALF_LINES]
+        .into_iter()
+        .flat_map(|features| [(Axis::I, features), (Axis::K, features)])
+    {
+        assert!(module("c", axis, features).kernels[0].fetch.ahead > 0);
+        assert!(fetched("c", axis, features) > fetched("1.0", axis, features));
     }
-    let (_, quarters) = fetch(Axis::I, "+sse");
-    assert!(!quarters, "each line would be asked for four times");
+    let quarters = module("c", Axis::I, "+sse").kernels[0].fetch;
+    assert_eq!(quarters.ahead, 0, "each line would be asked for four times");
 }
 
 #[test]

@@ -93,11 +93,11 @@ const MOST_PANELS_AHEAD: usize = 4;
 const SHORT_AHEAD: usize = 8;
 const MOST_SHORT_AHEAD: usize = 32;
 
-/// Rows ahead in tiles of few columns.
-const IN_TILE_AHEAD: usize = 2;
-
 /// The same where such rows have no more levels than a vector: a line of each.
 const LINES_AHEAD: usize = 16;
+
+/// Rows along K of a tile of few columns that are fetched ahead along its sliding axis.
+const IN_TILE_AHEAD: usize = 2;
 
 /// Eighths of the caches that are most of them. What so much of the last one holds is there in part only, where other machines share it; of
 /// less the processor gets soon enough by itself.
@@ -270,16 +270,16 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch, target: &Target
         false => stencil.target_dtype(*array).size(),
     };
     let point: usize = arrays.iter().map(size).sum();
-    let length = |bytes, most| Length {
+    let of = |bytes, most| Length {
         bytes,
         most,
         row: (nest.roles.vector, point),
         longest: scratch.vector.unwrap_or(usize::MAX),
     };
-    let long = |most| length(FURTHER * BYTES_AHEAD, most);
+    let long = |most| of(FURTHER * BYTES_AHEAD, most);
     let is_short = nest.roles.vector == Axis::K;
     let length = match is_short {
-        true => length(BYTES_AHEAD, MOST_SHORT_AHEAD),
+        true => of(BYTES_AHEAD, MOST_SHORT_AHEAD),
         false => long(MOST_AHEAD),
     };
     match is_short {
