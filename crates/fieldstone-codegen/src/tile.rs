@@ -77,8 +77,9 @@ pub struct Scratch {
     /// Points of the rows of a tile, at most, of a nest without scratch that reads other rows along the block axis than the one
     /// it computes: what it reads of them stays in the second-level cache until the next ones are computed.
     pub plane: Option<usize>,
-    /// The same of a nest that reads rows along the sliding axis as well, and most of a plane again for the next one: this stays in
-    /// the first-level cache.
+    /// Whether such a nest reads rows along the sliding axis as well, and most of a plane again for the next one.
+    pub again: bool,
+    /// The points of the rows of a tile, at most, of which the first-level cache keeps what is read again, where that gains anything.
     pub near: Option<usize>,
     /// Largest tile along the block axis; `None` without scratch.
     pub block: Option<usize>,

@@ -128,6 +128,9 @@ const BRIEF: f64 = 2.0 * WINDOW;
 /// other either, and its first-level cache forgets what it is asked for while more lines than this are under way.
 const BYTES_AHEAD: usize = 128 * LINE;
 
+/// The same of rows that follow each other in memory, where a register is half a line: those of a page or more are foreseen.
+const BYTES_IN_ORDER: usize = 40 * LINE;
+
 /// Levels ahead that these are at most.
 const MOST_LEVELS: usize = 8;
 
@@ -200,6 +203,11 @@ impl Fetch {
             true => [roles.slide, roles.block],
             false => order_of_rows(roles),
         }
+    }
+
+    /// Whether it does in some domain.
+    pub fn is_any(self) -> bool {
+        self.ahead > 0 || self.length.is_some()
     }
 
     /// How far ahead a kernel fetches in a domain, if it does.
@@ -290,6 +298,11 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch, target: &Target
         },
         // Each line would be asked for several times.
         _ if target.row_bytes() < LINE => Fetch::NOTHING,
+        false if reads_own_rows(nest) && target.halves_lines() => Fetch {
+            eighths: MOST,
+            length: Some(of(BYTES_IN_ORDER, AHEAD)),
+            ..Fetch::NOTHING
+        },
         _ if reads_own_rows(nest) => Fetch {
             eighths: MOST,
             in_order: Loops::Rows(nest).volumes(stencil).len() > FORESEEN
@@ -319,14 +332,13 @@ fn of_panels(nest: &RowNest, target: &Target, length: Length) -> Fetch {
 
 /// Of rows along `K` of a nest that reads others than the one it computes.
 fn of_short_rows(scratch: &Scratch, target: &Target, length: Length) -> Fetch {
-    let eighths = match scratch.near {
+    let eighths = match scratch.again {
         // What they read again is near, which is most of it.
-        Some(_) => MOST,
-        None => MUCH_MORE_THAN_OWN,
+        true => MOST,
+        false => MUCH_MORE_THAN_OWN,
     };
-    let has_few_columns = scratch.near.or(scratch.block).is_some();
     match target.halves_lines() {
-        true if has_few_columns => Fetch {
+        true if scratch.again || scratch.block.is_some() => Fetch {
             eighths,
             in_tile: true,
             ..Fetch::always(IN_TILE_AHEAD)

@@ -138,7 +138,7 @@ fn other_axis(best: &Variant) -> Vec<String> {
 }
 
 fn fetches(kernel: &Kernel) -> bool {
-    kernel.fetch.ahead > 0
+    kernel.fetch.is_any()
 }
 
 /// Tiles around the one that the cost model or the search has, along an axis.

@@ -25,7 +25,8 @@ const ROWS: [usize; 7] = [4096, 2048, 1024, 512, 256, 128, LINE];
 /// The part of a second-level cache that planes should stay within that are read again.
 const PLANE_SHARE: usize = 2;
 
-/// Eighths of a first-level cache that planes of short rows should stay within.
+/// Eighths of a first-level cache that planes of short rows should stay within, where a register is a whole cache line. With half of one
+/// a core has as much to do for a line as the second-level cache needs to give it, and only pays for tiles.
 const NEAR_EIGHTHS: usize = 5;
 
 /// Rows along the block axis where stages reach along it: as many as fit.
@@ -51,9 +52,12 @@ impl Scratch {
             let rings = rings_in(stencil, schedule, index);
             return Scratch::of_panels(stencil, &rings, nest, choices, target);
         }
+        let again = read_again(stencil, nest);
+        let near = again.filter(|_| !target.halves_lines());
         let chosen = Scratch {
             plane: plane(stencil, nest).map(|bytes| target.caches.second / PLANE_SHARE / bytes),
-            near: near(stencil, nest).map(|bytes| target.caches.first / 8 * NEAR_EIGHTHS / bytes),
+            again: again.is_some(),
+            near: near.map(|bytes| target.caches.first / 8 * NEAR_EIGHTHS / bytes),
             vector: choices.tile(nest.roles.vector).map(whole_lines),
             block: choices.tile(nest.roles.block),
             slide: choices.tile(nest.roles.slide),
@@ -180,10 +184,10 @@ pub(super) fn rings_of(
     scratch
 }
 
-/// Bytes of planes, as [`Scratch`] has them, that are near enough to stay in the first-level cache: where other rows along the sliding
-/// axis are read as well, and half of a plane or more has been read for the one before. Of less the gain is smaller than what is lost
-/// by short runs through memory.
-fn near(stencil: &Stencil, nest: &RowNest) -> Option<usize> {
+/// Bytes of a point of planes that are read again, as [`plane`] has them, where other rows along the sliding axis are read as well, and
+/// half of a plane or more has been read for the one before. Of less, what is gained by having it near is smaller than what is lost by
+/// short runs through memory.
+fn read_again(stencil: &Stencil, nest: &RowNest) -> Option<usize> {
     let rows = rows_of_plane(stencil, nest)?;
     let arrays: HashSet<ir::Target> = rows.iter().map(|(target, _)| *target).collect();
     let (all, new) = (
