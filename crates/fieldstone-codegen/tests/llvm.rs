@@ -599,6 +599,41 @@ def smooth(a, c, b):
 }
 
 #[test]
+fn short_rows_that_follow_each_other_are_fetched_where_a_register_is_half_a_line() {
+    let copy = "def copy(a, b):\n    with computation(PARALLEL), interval(...):\n        b = a\n";
+    let rows = |kind: &str, points: usize, features: &str| {
+        let module = module(copy, &[kind; 2], vec![Some(Axis::I); 2], features);
+        let fetch = module.kernels[0].fetch;
+        let ahead = fetch.with([points, 128, 60], 64 << 20, 32 << 20);
+        ahead * usize::from(fetch.in_order)
+    };
+    // Those of a page are foreseen.
+    let double = [64, 128, 256, 512].map(|points| rows("IJK float64", points, HALF_LINES));
+    assert_eq!(double, [2, 2, 1, 0]);
+    assert_eq!(rows("IJK float32", 256, HALF_LINES), 2);
+    assert_eq!(rows("IJK float32", 256, AVX512), 0, "in order");
+}
+
+#[test]
+fn tiles_are_not_made_for_the_first_level_cache_where_a_register_is_half_a_line() {
+    let around = "\
+def around(a, b):
+    with computation(PARALLEL), interval(1, -1):
+        b = a[1, 0, 0] + a[-1, 0, 0] + a[0, 1, 0] + a[0, -1, 0] + a[0, 0, 1] + a[0, 0, -1]
+";
+    let scratch = |axis: Axis, features: &str| {
+        let module = module(around, &["IJK float64"; 2], vec![Some(axis); 2], features);
+        module.kernels[0].scratch.clone()
+    };
+    for axis in Axis::ALL {
+        let [whole, half] = [AVX512, HALF_LINES].map(|features| scratch(axis, features));
+        assert!(whole.again && half.again);
+        assert_eq!([whole.near.is_some(), half.near.is_some()], [true, false]);
+        assert_eq!(half.plane, whole.plane);
+    }
+}
+
+#[test]
 fn lanes_of_a_mask_compare_their_own_bits_where_masks_are_lanes() {
     let text = "\
 def smooth(a, b):
