@@ -1,9 +1,10 @@
 //! Transpositions past the caches: in parts that are brought into the target's order in memory between, and written from there in
 //! whole lines.
 //!
-//! Memory is written past the caches as fast in any order, but read faster in long rows, and only while enough lines are asked for at
-//! any time. So a part has few rows of the source and all of what is contiguous of them, and the lines of its next columns are asked
-//! for while the present ones are moved.
+//! Memory is read faster in long rows, and only while enough lines are asked for at any time. So a part has few rows of the source and
+//! all of what is contiguous of them, and the lines of its next columns are asked for while the present ones are moved. Processors whose
+//! registers are lines write past the caches as fast in any order; others (Zen 3) take half as long again for lines that are alone, and
+//! as long again for rows of which many are under way: they write two lines of each at a time, or a row from memory between at once.
 
 use crate::between::{apart, room};
 use crate::loops::turns;
@@ -19,8 +20,12 @@ const READ: usize = 4 << 10;
 /// So many bytes are asked for before they are read.
 const AHEAD: usize = 256;
 
-/// Bytes of a row of the target that are written together.
+/// Bytes of a row of the target that are written together where each store is of a line.
 const WRITTEN: usize = 512;
+
+/// The same where lines are written in parts: of rows that begin with lines, and of others, which are written from memory between.
+const WRITTEN_IN_LINES: usize = 128;
+const WRITTEN_IN_ROWS: usize = 1 << 10;
 
 /// Rows of the target are cut at about so many elements: their ends are no whole lines.
 const SEGMENT: usize = 4096;
@@ -28,8 +33,9 @@ const SEGMENT: usize = 4096;
 /// Rows that follow each other without gaps are written together if they have no more than so many bytes.
 const SHORT: usize = 4 << 10;
 
-/// So many bytes of them at a time, if a block has no more.
+/// So many bytes of them at a time, if a block has no more; the second where lines are written in parts.
 const TOGETHER: usize = 4 << 10;
+const TOGETHER_IN_PARTS: usize = 16 << 10;
 
 impl Transposition {
     /// Copies all elements, past the caches.
@@ -95,7 +101,11 @@ impl Transposition {
             a, b, lines, mesh, ..
         } = tables;
         let (row, lanes) = (a.len() * self.itemsize, self.kernel.lanes);
-        let step = (TOGETHER / row).next_multiple_of(lanes).max(lanes);
+        let most = match self.kernel.writes_lines {
+            true => TOGETHER,
+            false => TOGETHER_IN_PARTS,
+        };
+        let step = (most / row).next_multiple_of(lanes).max(lanes);
         let between = room(&mut tables.between, step * row + LINE);
         let move_rows = simd::streaming_rows();
         let mut to = target.wrapping_offset(b.first().copied().unwrap_or(0));
@@ -137,7 +147,8 @@ impl Transposition {
     /// The tables must be those of elements that can be read and written.
     unsafe fn write_lines(&self, tables: &mut Tables, source: *const u8, target: *mut u8) {
         let Tables { a, b, mesh, .. } = tables;
-        self.each_block(a, b, source, |part, from, plane, _, mut fetch| {
+        let length = self.part(a.len(), WRITTEN_IN_LINES);
+        self.each_block(a, b, length, source, |part, from, plane, _, mut fetch| {
             let to = target.wrapping_add(part.skip);
             // SAFETY: the block is a part of the tile, and parts begin with lines.
             unsafe { self.transpose(mesh, from, to, plane, &mut fetch, true) };
@@ -153,44 +164,56 @@ impl Transposition {
             a, b, lines, mesh, ..
         } = tables;
         let lanes = self.kernel.lanes;
-        let pitch = apart(self.part(a.len()) * self.itemsize + LINE);
+        let length = self.part(a.len(), WRITTEN_IN_ROWS);
+        let pitch = apart(length * self.itemsize + LINE);
         let kept = room(&mut tables.between, b.len() * LINE + lanes * pitch);
         let between = kept.wrapping_add(b.len() * LINE);
-        self.each_block(a, b, source, |part, from, plane, first, mut fetch| {
-            lines.clear();
-            lines.extend(plane.b.iter().zip(0..).map(|(&column, n)| {
-                n * pitch as isize + (target.wrapping_offset(column).addr() % LINE) as isize
-            }));
-            let staged = Plane { b: lines, ..plane };
-            // SAFETY: the memory between has room for the rows; the rest is as the caller says.
-            unsafe { self.transpose(mesh, from, between, staged, &mut fetch, false) };
-            for (n, (&column, &line)) in plane.b.iter().zip(&*lines).enumerate() {
-                let to = target.wrapping_offset(column);
-                let kept = kept.wrapping_add((first + n) * LINE);
-                // SAFETY: as above.
-                unsafe { part.write(between.wrapping_offset(line), to, kept) };
-            }
-        });
+        self.each_block(
+            a,
+            b,
+            length,
+            source,
+            |part, from, plane, first, mut fetch| {
+                lines.clear();
+                lines.extend(plane.b.iter().zip(0..).map(|(&column, n)| {
+                    n * pitch as isize + (target.wrapping_offset(column).addr() % LINE) as isize
+                }));
+                let staged = Plane { b: lines, ..plane };
+                // SAFETY: the memory between has room for the rows; the rest is as the caller says.
+                unsafe { self.transpose(mesh, from, between, staged, &mut fetch, false) };
+                for (n, (&column, &line)) in plane.b.iter().zip(&*lines).enumerate() {
+                    let to = target.wrapping_offset(column);
+                    let kept = kept.wrapping_add((first + n) * LINE);
+                    // SAFETY: as above.
+                    unsafe { part.write(between.wrapping_offset(line), to, kept) };
+                }
+            },
+        );
     }
 
-    /// How many of so many rows of the source are read together.
-    fn part(&self, rows: usize) -> usize {
-        Cut::new(rows, WRITTEN / self.itemsize, self.kernel.lanes).length
+    /// How many of so many rows of the source are read together; `written` is what is written together of the target's where lines
+    /// are written in parts.
+    fn part(&self, rows: usize, written: usize) -> usize {
+        let written = match self.kernel.writes_lines {
+            true => WRITTEN,
+            false => written,
+        };
+        Cut::new(rows, written / self.itemsize, self.kernel.lanes).length
     }
 
-    /// The blocks of a tile, part by part along `a`: where each is in the source, its plane and the number of its first column, and
-    /// what to ask for meanwhile.
+    /// The blocks of a tile, part by part of `length` rows: where each is in the source, its plane and the number of its first column,
+    /// and what to ask for meanwhile.
     fn each_block(
         &self,
         a: &[isize],
         b: &[isize],
+        length: usize,
         source: *const u8,
         mut body: impl FnMut(&Part, *const u8, Plane<'_>, usize, Fetch<'_>),
     ) {
         let lanes = self.kernel.lanes;
         let width = lanes * self.itemsize;
         let behind = b.len().next_multiple_of(lanes) * self.itemsize;
-        let length = self.part(a.len());
         for first in (0..a.len()).step_by(length) {
             let (rows, others) = a[first..].split_at(length.min(a.len() - first));
             let next = &others[..length.min(others.len())];

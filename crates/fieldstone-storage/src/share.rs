@@ -42,10 +42,8 @@ impl Target {
 
 /// Whether a target should be written past the caches: it and its source, `bytes` together, do not fit into them, and it would
 /// only be read into them to be overwritten.
-///
-/// Caches keep what was used last, so that they still help while not much is missing.
 pub(crate) fn streams(bytes: usize, threads: usize) -> bool {
-    bytes > shared_cache(threads).saturating_mul(5) / 4
+    bytes > shared_cache(threads)
 }
 
 /// How many of so many threads are worth their while for so many bytes.

@@ -159,10 +159,13 @@ pub(crate) struct Kernel {
     pub lanes: usize,
     /// Through the caches.
     pub run: Transpose,
-    /// Past the caches, where the processor can; the target and its columns must begin at cache lines, and [`fence`] must follow.
+    /// Whole lines past the caches, where the processor can without many being under way at a time; the target and its columns must begin
+    /// at cache lines, and [`fence`] must follow.
     pub stream: Option<Transpose>,
     /// Through the caches, without columns that are [`NOWHERE`]; of the source only what is wanted is read.
     pub sparse: Option<Transpose>,
+    /// Whether each store is of a whole line.
+    pub writes_lines: bool,
     /// For planes of few long rows.
     pub weave: Option<mesh::Weave>,
 }
@@ -252,6 +255,7 @@ pub(crate) fn transposition(itemsize: usize) -> Kernel {
         run: one_by_one,
         stream: None,
         sparse: None,
+        writes_lines: false,
         weave: None,
     })
 }

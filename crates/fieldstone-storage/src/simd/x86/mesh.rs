@@ -1,12 +1,11 @@
 //! Few long rows that are interleaved, or taken apart again.
 
-use super::Level;
 use crate::simd::mesh::{Mesh, Weave};
 use std::arch::x86_64::*;
 
-pub(super) fn weave(level: Level, itemsize: usize) -> Option<Weave> {
+/// With AVX-512.
+pub(super) fn weave(itemsize: usize) -> Option<Weave> {
     match itemsize {
-        _ if level < Level::Avx512 => None,
         1 if is_x86_feature_detected!("avx512vbmi") => Some(weave_1),
         2 => Some(weave_2),
         4 => Some(weave_4),

@@ -3,6 +3,7 @@
 //! A block of `n` registers with `n` lanes is transposed by log₂ `n` rounds that interleave pairs of registers. Shuffles within
 //! 128 bits are cheaper than those across. With AVX-512 a block has whole lines of a cache on both sides, for elements of any size,
 //! and what is left at the ends of a plane is moved with masks, once more with rows before it, or element by element if it is little.
+//! With AVX2 four squares make a block of whole lines.
 
 use super::{LINE, Level, mesh};
 use crate::simd::{Fetch, Kernel, NOWHERE, Plane};
@@ -19,33 +20,46 @@ pub(super) fn kernel(level: Level, itemsize: usize) -> Option<Kernel> {
                 run: $kernel::<false, false>,
                 stream: Some($kernel::<true, false>),
                 sparse: Some($kernel::<false, true>),
-                weave: mesh::weave(level, itemsize),
+                writes_lines: true,
+                weave: mesh::weave(itemsize),
             })
         };
-        ($lanes:literal, $kernel:ident) => {
+        (halves $lanes:literal, $kernel:ident) => {
             Some(Kernel {
                 lanes: $lanes,
                 run: $kernel::<false>,
                 stream: Some($kernel::<true>),
                 sparse: None,
-                weave: mesh::weave(level, itemsize),
+                writes_lines: false,
+                weave: None,
+            })
+        };
+        (squares $lanes:literal, $kernel:ident) => {
+            Some(Kernel {
+                lanes: $lanes,
+                run: $kernel,
+                // Many lines would be under way at a time.
+                stream: None,
+                sparse: None,
+                writes_lines: false,
+                weave: None,
             })
         };
     }
     match (itemsize, level) {
         (1, Level::Avx512) => of!(lines 64, avx512_1),
-        (1, _) => of!(16, sse2_1),
+        (1, _) => of!(squares 16, sse2_1),
         (2, Level::Avx512) => of!(lines 32, avx512_2),
-        (2, _) => of!(8, sse2_2),
+        (2, _) => of!(squares 8, sse2_2),
         (4, Level::Avx512) => of!(lines 16, avx512_4),
-        (4, Level::Avx2) => of!(8, avx2_4),
-        (4, Level::Sse2) => of!(4, sse2_4),
+        (4, Level::Avx2) => of!(halves 16, avx2_lines_4),
+        (4, Level::Sse2) => of!(squares 4, sse2_4),
         (8, Level::Avx512) => of!(lines 8, avx512_8),
-        (8, Level::Avx2) => of!(4, avx2_8),
-        (8, Level::Sse2) => of!(2, sse2_8),
+        (8, Level::Avx2) => of!(halves 8, avx2_lines_8),
+        (8, Level::Sse2) => of!(squares 2, sse2_8),
         (16, Level::Avx512) => of!(lines 4, avx512_16),
-        (16, Level::Avx2) => of!(2, avx2_16),
-        (16, Level::Sse2) => of!(1, sse2_16),
+        (16, Level::Avx2) => of!(halves 4, avx2_lines_16),
+        (16, Level::Sse2) => of!(squares 1, sse2_16),
         _ => None,
     }
 }
@@ -76,11 +90,11 @@ unsafe fn each<T: Copy>(
 
 /// A function that transposes planes in blocks, and what is left of them element by element.
 macro_rules! blocks {
-    ($name:ident, $feature:literal, $element:ty, $lanes:literal, $load:ident, $store:ident, $stream:ident, $shuffle:ident) => {
+    ($name:ident, $feature:literal, $element:ty, $lanes:literal, $load:ident, $store:ident, $shuffle:ident) => {
         /// # Safety
         /// As for every [`Transpose`](crate::simd::Transpose), and the processor must have the feature.
         #[target_feature(enable = $feature)]
-        pub(super) unsafe fn $name<const STREAM: bool>(
+        pub(super) unsafe fn $name(
             source: *const u8,
             target: *mut u8,
             plane: Plane<'_>,
@@ -101,11 +115,7 @@ macro_rules! blocks {
                         for (n, row) in rows.into_iter().enumerate() {
                             let to = target.wrapping_offset(plane.b[b + n]);
                             let to = to.wrapping_add(a * SIZE);
-                            if STREAM {
-                                $stream(to.cast(), row);
-                            } else {
-                                $store(to.cast(), row);
-                            }
+                            $store(to.cast(), row);
                         }
                     }
                 }
@@ -115,6 +125,80 @@ macro_rules! blocks {
             unsafe {
                 each::<$element>(source, target, plane, 0..whole_a, whole_b..all_b);
                 each::<$element>(source, target, plane, whole_a..all_a, 0..all_b);
+            }
+        }
+    };
+}
+
+/// A function that transposes planes in blocks of whole lines, each of two registers, and what is left of them in squares. The halves of
+/// a line are moved one right after the other: it is needed once, and no other is begun before it is written.
+macro_rules! half_lines {
+    ($name:ident, $feature:literal, $itemsize:literal, $squares:ident, $load:ident, $store:ident, $stream:ident, $shuffle:ident) => {
+        /// # Safety
+        /// As for every [`Transpose`](crate::simd::Transpose), and the processor must have the feature.
+        #[target_feature(enable = $feature)]
+        pub(super) unsafe fn $name<const STREAM: bool>(
+            source: *const u8,
+            target: *mut u8,
+            plane: Plane<'_>,
+            fetch: &mut Fetch<'_>,
+        ) {
+            const LANES: usize = LINE / $itemsize;
+            const SQUARE: usize = LANES / 2;
+            const HALF: usize = LINE / 2;
+            let (blocks, rest_a) = plane.a.as_chunks::<LANES>();
+            let (lines, rest_b) = plane.b.as_chunks::<LANES>();
+            for (b, columns) in lines.iter().enumerate() {
+                let from = source.wrapping_add(b * LINE);
+                for turn in 0..blocks.len() {
+                    fetch.step();
+                    let block = zigzag(turn, blocks.len());
+                    let rows = &blocks[block];
+                    let to = target.wrapping_add(block * LINE);
+                    if !STREAM {
+                        for &row in rows {
+                            let next = from.wrapping_offset(row).wrapping_add(LINE);
+                            _mm_prefetch::<_MM_HINT_T0>(next.cast());
+                        }
+                    }
+                    let (rows, others) = rows.split_at(SQUARE);
+                    for (half, columns) in columns.chunks_exact(SQUARE).enumerate() {
+                        let from = from.wrapping_add(half * HALF);
+                        // SAFETY: rows and columns are within what the caller vouches for.
+                        unsafe {
+                            let square = |rows: &[isize]| {
+                                $shuffle(std::array::from_fn(|n| {
+                                    $load(from.wrapping_offset(rows[n]).cast())
+                                }))
+                            };
+                            let (values, behind) = (square(rows), square(others));
+                            for (n, &column) in columns.iter().enumerate() {
+                                let to = to.wrapping_offset(column);
+                                if STREAM {
+                                    $stream(to.cast(), values[n]);
+                                    $stream(to.wrapping_add(HALF).cast(), behind[n]);
+                                } else {
+                                    $store(to.cast(), values[n]);
+                                    $store(to.wrapping_add(HALF).cast(), behind[n]);
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            let (rows, others) = plane.a.split_at(plane.a.len() - rest_a.len());
+            let columns = Plane {
+                a: rows,
+                b: rest_b,
+                ..plane
+            };
+            let rows = Plane { a: others, ..plane };
+            // SAFETY: as the caller says; lines and blocks are as long as what they are of.
+            unsafe {
+                let from = source.wrapping_add(lines.len() * LINE);
+                $squares(from, target, columns, fetch);
+                let to = target.wrapping_add(blocks.len() * LINE);
+                $squares(source, to, rows, fetch);
             }
         }
     };
@@ -410,14 +494,18 @@ mod kernels {
     interleaved!(sse2_square_2, "sse2", __m128i, _mm_unpacklo_epi16, _mm_unpackhi_epi16, [1, 2, 3], [0, 1, 2, 3]);
     interleaved!(sse2_square_4, "sse2", __m128i, _mm_unpacklo_epi32, _mm_unpackhi_epi32, [1, 2], [0, 1]);
     interleaved!(sse2_square_8, "sse2", __m128i, _mm_unpacklo_epi64, _mm_unpackhi_epi64, [1], [0]);
-    blocks!(sse2_1, "sse2", u8, 16, _mm_loadu_si128, _mm_storeu_si128, _mm_stream_si128, sse2_square_1);
-    blocks!(sse2_2, "sse2", [u8; 2], 8, _mm_loadu_si128, _mm_storeu_si128, _mm_stream_si128, sse2_square_2);
-    blocks!(sse2_4, "sse2", [u8; 4], 4, _mm_loadu_si128, _mm_storeu_si128, _mm_stream_si128, sse2_square_4);
-    blocks!(sse2_8, "sse2", [u8; 8], 2, _mm_loadu_si128, _mm_storeu_si128, _mm_stream_si128, sse2_square_8);
-    blocks!(sse2_16, "sse2", [u8; 16], 1, _mm_loadu_si128, _mm_storeu_si128, _mm_stream_si128, sse2_square_16);
-    blocks!(avx2_4, "avx2", [u8; 4], 8, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_stream_ps, avx2_square_4);
-    blocks!(avx2_8, "avx2", [u8; 8], 4, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_stream_pd, avx2_square_8);
-    blocks!(avx2_16, "avx2", [u8; 16], 2, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_stream_pd, avx2_square_16);
+    blocks!(sse2_1, "sse2", u8, 16, _mm_loadu_si128, _mm_storeu_si128, sse2_square_1);
+    blocks!(sse2_2, "sse2", [u8; 2], 8, _mm_loadu_si128, _mm_storeu_si128, sse2_square_2);
+    blocks!(sse2_4, "sse2", [u8; 4], 4, _mm_loadu_si128, _mm_storeu_si128, sse2_square_4);
+    blocks!(sse2_8, "sse2", [u8; 8], 2, _mm_loadu_si128, _mm_storeu_si128, sse2_square_8);
+    blocks!(sse2_16, "sse2", [u8; 16], 1, _mm_loadu_si128, _mm_storeu_si128, sse2_square_16);
+    blocks!(avx2_4, "avx2", [u8; 4], 8, _mm256_loadu_ps, _mm256_storeu_ps, avx2_square_4);
+    blocks!(avx2_8, "avx2", [u8; 8], 4, _mm256_loadu_pd, _mm256_storeu_pd, avx2_square_8);
+    blocks!(avx2_16, "avx2", [u8; 16], 2, _mm256_loadu_pd, _mm256_storeu_pd, avx2_square_16);
+
+    half_lines!(avx2_lines_4, "avx2", 4, avx2_4, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_stream_ps, avx2_square_4);
+    half_lines!(avx2_lines_8, "avx2", 8, avx2_8, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_stream_pd, avx2_square_8);
+    half_lines!(avx2_lines_16, "avx2", 16, avx2_16, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_stream_pd, avx2_square_16);
 
     interleaved!(avx512_square_1, "avx512bw", __m512i, _mm512_unpacklo_epi8, _mm512_unpackhi_epi8, [1, 2, 3, 4], [0, 1, 2, 3, 4, 5, 6, 7]);
     interleaved!(avx512_square_2, "avx512bw", __m512i, _mm512_unpacklo_epi16, _mm512_unpackhi_epi16, [1, 2, 3], [0, 1, 2, 3]);
