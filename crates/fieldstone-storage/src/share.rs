@@ -40,10 +40,10 @@ impl Target {
     }
 }
 
-/// Whether a target should be written past the caches: it and its source, `bytes` together, do not fit into them, and it would
-/// only be read into them to be overwritten.
+/// Whether a target should be written past the caches: it and its source, `bytes` together, leave nothing of them to others, and it
+/// would only be read into them to be overwritten.
 pub(crate) fn streams(bytes: usize, threads: usize) -> bool {
-    bytes > shared_cache(threads)
+    bytes >= shared_cache(threads)
 }
 
 /// How many of so many threads are worth their while for so many bytes.
