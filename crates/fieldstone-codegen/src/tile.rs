@@ -78,7 +78,7 @@ pub struct Scratch {
     /// it computes: what it reads of them stays in the second-level cache until the next ones are computed.
     pub plane: Option<usize>,
     /// Whether such a nest reads rows along the sliding axis as well, and most of a plane again for the next one.
-    pub again: bool,
+    pub reads_again: bool,
     /// The points of the rows of a tile, at most, of which the first-level cache keeps what is read again, where that gains anything.
     pub near: Option<usize>,
     /// Largest tile along the block axis; `None` without scratch.

@@ -332,13 +332,13 @@ fn of_panels(nest: &RowNest, target: &Target, length: Length) -> Fetch {
 
 /// Of rows along `K` of a nest that reads others than the one it computes.
 fn of_short_rows(scratch: &Scratch, target: &Target, length: Length) -> Fetch {
-    let eighths = match scratch.again {
+    let eighths = match scratch.reads_again {
         // What they read again is near, which is most of it.
         true => MOST,
         false => MUCH_MORE_THAN_OWN,
     };
     match target.halves_lines() {
-        true if scratch.again || scratch.block.is_some() => Fetch {
+        true if scratch.reads_again || scratch.block.is_some() => Fetch {
             eighths,
             in_tile: true,
             ..Fetch::always(IN_TILE_AHEAD)

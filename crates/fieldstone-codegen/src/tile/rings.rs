@@ -56,7 +56,7 @@ impl Scratch {
         let near = again.filter(|_| !target.halves_lines());
         let chosen = Scratch {
             plane: plane(stencil, nest).map(|bytes| target.caches.second / PLANE_SHARE / bytes),
-            again: again.is_some(),
+            reads_again: again.is_some(),
             near: near.map(|bytes| target.caches.first / 8 * NEAR_EIGHTHS / bytes),
             vector: choices.tile(nest.roles.vector).map(whole_lines),
             block: choices.tile(nest.roles.block),
