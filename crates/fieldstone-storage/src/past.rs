@@ -20,22 +20,34 @@ const READ: usize = 4 << 10;
 /// So many bytes are asked for before they are read.
 const AHEAD: usize = 256;
 
-/// Bytes of a row of the target that are written together where each store is of a line.
-const WRITTEN: usize = 512;
+/// How many bytes of the target are written together.
+struct Written {
+    /// Of each row, where rows begin with lines.
+    in_lines: usize,
+    /// Of each row, where it is written from memory between.
+    in_rows: usize,
+    /// Of rows that follow each other, if a block has no more.
+    together: usize,
+}
 
-/// The same where lines are written in parts: of rows that begin with lines, and of others, which are written from memory between.
-const WRITTEN_IN_LINES: usize = 128;
-const WRITTEN_IN_ROWS: usize = 1 << 10;
+/// Where each store is of a whole line, and where it is of a part.
+const IN_WHOLE_LINES: Written = Written {
+    in_lines: 512,
+    in_rows: 512,
+    together: 4 << 10,
+};
+const IN_PARTS: Written = Written {
+    in_lines: 128,
+    in_rows: 1 << 10,
+    together: 16 << 10,
+};
 
-/// Rows of the target are cut at about so many elements: their ends are no whole lines.
+/// Rows of the target are cut at about so many elements, a multiple of the second: their ends are no whole lines.
 const SEGMENT: usize = 4096;
+const GRAIN: usize = 512;
 
 /// Rows that follow each other without gaps are written together if they have no more than so many bytes.
 const SHORT: usize = 4 << 10;
-
-/// So many bytes of them at a time, if a block has no more; the second where lines are written in parts.
-const TOGETHER: usize = 4 << 10;
-const TOGETHER_IN_PARTS: usize = 16 << 10;
 
 impl Transposition {
     /// Copies all elements, past the caches.
@@ -59,7 +71,7 @@ impl Transposition {
             }
             Some(columns) => (Cut::new(size_a, size_a, 1), Cut::new(size_b, columns, 1)),
             None => (
-                Cut::new(size_a, SEGMENT, WRITTEN),
+                Cut::new(size_a, SEGMENT, GRAIN),
                 Cut::new(size_b, READ / self.itemsize, self.kernel.lanes),
             ),
         };
@@ -101,11 +113,9 @@ impl Transposition {
             a, b, lines, mesh, ..
         } = tables;
         let (row, lanes) = (a.len() * self.itemsize, self.kernel.lanes);
-        let most = match self.kernel.writes_lines {
-            true => TOGETHER,
-            false => TOGETHER_IN_PARTS,
-        };
-        let step = (most / row).next_multiple_of(lanes).max(lanes);
+        let step = (self.written().together / row)
+            .next_multiple_of(lanes)
+            .max(lanes);
         let between = room(&mut tables.between, step * row + LINE);
         let move_rows = simd::streaming_rows();
         let mut to = target.wrapping_offset(b.first().copied().unwrap_or(0));
@@ -147,7 +157,7 @@ impl Transposition {
     /// The tables must be those of elements that can be read and written.
     unsafe fn write_lines(&self, tables: &mut Tables, source: *const u8, target: *mut u8) {
         let Tables { a, b, mesh, .. } = tables;
-        let length = self.part(a.len(), WRITTEN_IN_LINES);
+        let length = self.part(a.len(), self.written().in_lines);
         self.each_block(a, b, length, source, |part, from, plane, _, mut fetch| {
             let to = target.wrapping_add(part.skip);
             // SAFETY: the block is a part of the tile, and parts begin with lines.
@@ -164,7 +174,7 @@ impl Transposition {
             a, b, lines, mesh, ..
         } = tables;
         let lanes = self.kernel.lanes;
-        let length = self.part(a.len(), WRITTEN_IN_ROWS);
+        let length = self.part(a.len(), self.written().in_rows);
         let pitch = apart(length * self.itemsize + LINE);
         let kept = room(&mut tables.between, b.len() * LINE + lanes * pitch);
         let between = kept.wrapping_add(b.len() * LINE);
@@ -191,13 +201,15 @@ impl Transposition {
         );
     }
 
-    /// How many of so many rows of the source are read together; `written` is what is written together of the target's where lines
-    /// are written in parts.
+    fn written(&self) -> Written {
+        match self.kernel.writes_lines {
+            true => IN_WHOLE_LINES,
+            false => IN_PARTS,
+        }
+    }
+
+    /// How many of so many rows of the source are read together, if so many bytes of each row of the target are written together.
     fn part(&self, rows: usize, written: usize) -> usize {
-        let written = match self.kernel.writes_lines {
-            true => WRITTEN,
-            false => written,
-        };
         Cut::new(rows, written / self.itemsize, self.kernel.lanes).length
     }
 
