@@ -112,17 +112,16 @@ impl Body<'_, '_> {
         };
         let rare = has_lanes.as_ref().map(|some| self.b.begin_rare(some));
         let (known, mask) = (self.values.clone(), self.mask.clone());
+        let computed = mask.clone().or_else(|| self.stored.clone());
         let inside = match lanes {
             Some(lanes) if lanes == (0..self.row.points(self.lanes) as i64) => None,
             Some(lanes) => Some(mask_of_lanes(self.b, self.lanes, lanes)),
             None => self.inside(area),
         };
-        if let Some(inside) = &inside {
-            self.mask = Some(match &mask {
-                Some(mask) => self.arithmetic().and(mask, inside),
-                None => inside.clone(),
-            });
-        }
+        self.mask = match (computed, &inside) {
+            (Some(computed), Some(inside)) => Some(self.arithmetic().and(&computed, inside)),
+            (computed, inside) => computed.or_else(|| inside.clone()),
+        };
         self.in_region = true;
         self.statements(statements, inside.as_deref());
         self.in_region = false;

@@ -37,9 +37,11 @@ pub(super) enum Care<'a> {
 pub(super) enum Masks {
     /// Those of a mask, for loads and for stores.
     All(String),
-    /// All are computed, those of a mask are stored; all where `None`.
+    /// All are computed, those of a mask are stored; all where `None`. There is no region in them.
     Stored(Option<String>),
-    /// Those of a mask, for loads and for stores, and all where `None`; it is known where the first lane is.
+    /// The same where there may be regions, which are computed for those of the mask.
+    End(String),
+    /// The same, and all are stored where `None`; it is known where the first lane is.
     At(Bound, Option<String>),
 }
 
@@ -227,7 +229,11 @@ impl Fused<'_> {
                         _ => None,
                     };
                     let streaming = streaming.as_deref();
-                    self.stage_at_ends(b, (number, at), streaming, &vectors, &made)
+                    let end = match care {
+                        Care::Ends { reads: false } => Masks::End,
+                        _ => Masks::All,
+                    };
+                    self.stage_at_ends(b, (number, at), (end, streaming), &vectors, &made)
                 }
             };
             for (stream, value) in made.into_iter().zip(values) {
@@ -250,7 +256,7 @@ impl Fused<'_> {
         &self,
         b: &mut Builder,
         (number, at): (usize, &str),
-        streaming: Option<&str>,
+        (masks, streaming): (impl FnOnce(String) -> Masks, Option<&str>),
         vectors: &[Vec<String>],
         made: &[usize],
     ) -> Vec<String> {
@@ -268,7 +274,7 @@ impl Fused<'_> {
             None => lane_mask(b, self.lanes, first, start, end),
         };
         b.when_else_zero(&active, &kinds, |b| {
-            self.stage(b, (number, at), Masks::All(mask), streaming, vectors, made)
+            self.stage(b, (number, at), masks(mask), streaming, vectors, made)
         })
     }
 
@@ -323,7 +329,8 @@ impl Fused<'_> {
         let (mask, stored, regions) = match masks {
             Masks::All(mask) => (Some(mask), None, Regions::Apart),
             Masks::Stored(stored) => (None, stored, Regions::Absent),
-            Masks::At(first, mask) => (mask, None, Regions::At(first)),
+            Masks::End(stored) => (None, Some(stored), Regions::Apart),
+            Masks::At(first, stored) => (None, stored, Regions::At(first)),
         };
         let mut body = Body::new(
             (self.context, self.entry, b),
