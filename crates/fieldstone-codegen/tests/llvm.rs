@@ -289,6 +289,26 @@ fn vectors_are_stored_with_a_mask_at_once_only_where_that_is_one_instruction() {
 }
 
 #[test]
+fn vectors_at_the_ends_of_rows_are_loaded_as_a_whole_where_there_is_memory() {
+    // Reads of arrays by stages that share a loop: three, of which each is loaded for whole vectors, at the ends of rows, and with a
+    // mask where arrays end.
+    let sums = "\
+def sums(x, y):
+    with computation(PARALLEL), interval(...):
+        sum = x + x[1, 0, 0]
+        y = sum * sum[-1, 0, 0] - x[2, 0, 0]
+";
+    let text = emitted(
+        sums,
+        &["IJK float64"; 2],
+        vec![Some(Axis::I); 2],
+        "+avx,+avx2",
+    );
+    let masked = text.matches("call <8 x double> @llvm.masked.load").count();
+    assert_eq!(masked, 3);
+}
+
+#[test]
 fn the_least_of_several_is_one_chain_where_comparisons_make_bits() {
     let least = "\
 def least(a, b, c):
