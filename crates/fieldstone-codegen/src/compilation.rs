@@ -140,6 +140,7 @@ impl Compilation {
             second,
             shared_is_far,
             waits_for_few,
+            short_rows_are_late,
         } = caches;
         [
             env!("CARGO_PKG_VERSION").to_owned(),
@@ -147,7 +148,7 @@ impl Compilation {
             triple,
             cpu,
             features,
-            format!("{first} {second} {shared_is_far} {waits_for_few}"),
+            format!("{first} {second} {shared_is_far} {waits_for_few} {short_rows_are_late}"),
             self.backend.to_owned(),
             fieldstone_stencil::text::print_program(&self.program),
         ]

@@ -59,7 +59,7 @@ impl Supply {
         let mut computations = stencil.computations.iter();
         let sweeps = computations.any(|one| one.order != Order::Parallel);
         let matters = match self {
-            Supply::Caches => contiguous == Axis::K || caches.waits_for_few,
+            Supply::Caches => contiguous == Axis::K || caches.short_rows_are_late,
             Supply::Ragged => contiguous != Axis::K,
             Supply::Memory => false,
         };

@@ -96,9 +96,10 @@ fn blocks_are_wide_where_rows_from_memory_begin_within_lines() {
 }
 
 #[test]
-fn blocks_from_memory_are_wide_where_a_core_waits_for_few_lines() {
+fn blocks_from_memory_are_wide_where_short_rows_are_late() {
     let caches = CoreCaches {
         waits_for_few: true,
+        short_rows_are_late: true,
         ..CoreCaches::default()
     };
     let module = |supply| on(caches, THOMAS, &["IJK float64"; 5], AVX512, "", supply);

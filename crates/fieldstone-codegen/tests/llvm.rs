@@ -85,22 +85,37 @@ def solve(a, x):
             c = a + c[0, 0, -1]
             x = c
 ";
-    for (text, far, streams) in [
-        (solve, false, true),
-        (solve, true, false),
-        (HORIZONTAL_DIFFUSION, false, true),
-        (HORIZONTAL_DIFFUSION, true, true),
+    let near = CoreCaches::default();
+    let far = CoreCaches {
+        shared_is_far: true,
+        ..near
+    };
+    let wide = CoreCaches {
+        short_rows_are_late: true,
+        ..far
+    };
+    let waiting = CoreCaches {
+        waits_for_few: true,
+        ..wide
+    };
+    for (text, caches, streams) in [
+        (solve, near, true),
+        (solve, far, false),
+        (solve, wide, true),
+        (solve, waiting, false),
+        (HORIZONTAL_DIFFUSION, near, true),
+        (HORIZONTAL_DIFFUSION, far, true),
     ] {
         let fields = &["IJK float64"; 3][..if text == solve { 2 } else { 3 }];
-        let caches = CoreCaches {
-            shared_is_far: far,
-            ..CoreCaches::default()
-        };
         let arrays = (vec![Some(Axis::I); fields.len()], Supply::default());
         let module = module_for(text, fields, arrays, &target(AVX512, caches));
         let kernel = &module.kernels[0];
-        assert_eq!(kernel.streams(1 << 30, 1 << 20), streams, "{text} {far}");
-        assert_eq!(kernel.may_stream(), streams, "{text} {far}");
+        assert_eq!(
+            kernel.streams(1 << 30, 1 << 20),
+            streams,
+            "{text} {caches:?}"
+        );
+        assert_eq!(kernel.may_stream(), streams, "{text} {caches:?}");
     }
 }
 

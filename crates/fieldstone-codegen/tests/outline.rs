@@ -17,13 +17,13 @@ use support::idle::Idle;
 use support::{HORIZONTAL_DIFFUSION, THOMAS, program};
 
 fn native(program: &Program, cache: Cache, reuse: Reuse) -> Native {
-    waiting(program, cache, reuse, false)
+    of_rows(program, cache, reuse, false)
 }
 
-/// The same on a core that waits for few lines at a time, or not.
-fn waiting(program: &Program, cache: Cache, reuse: Reuse, for_few: bool) -> Native {
+/// The same where short rows come late, or not.
+fn of_rows(program: &Program, cache: Cache, reuse: Reuse, late: bool) -> Native {
     let mut jit = Idle::new();
-    jit.target.caches.waits_for_few = for_few;
+    jit.target.caches.short_rows_are_late = late;
     jit.target.features = String::from("+sse,+avx,+avx2,+avx512f");
     jit.target.caches.first = 12 << 10;
     let jit = Arc::new(jit);
@@ -59,7 +59,7 @@ fn code_is_made_for_where_arrays_are_if_that_matters() {
         program(HORIZONTAL_DIFFUSION, &["IJK float64"; 3]),
     );
     // Those that have code of their own, beside that for arrays in memory.
-    for (program, fields, axis, for_few, own) in [
+    for (program, fields, axis, late, own) in [
         (&sweeps, 5, Axis::K, false, &[Supply::Caches][..]),
         (&sweeps, 5, Axis::I, false, &[Supply::Ragged]),
         (&sweeps, 5, Axis::J, false, &[Supply::Ragged]),
@@ -67,7 +67,7 @@ fn code_is_made_for_where_arrays_are_if_that_matters() {
         (&rows, 3, Axis::K, false, &[]),
         (&rows, 3, Axis::I, true, &[]),
     ] {
-        let native = waiting(program, Cache::none(), Reuse::Yes, for_few);
+        let native = of_rows(program, Cache::none(), Reuse::Yes, late);
         let variant = |supply| supplied(&native, axis, fields, supply).unwrap();
         let usual = variant(Supply::Memory);
         for supply in [Supply::Caches, Supply::Ragged] {

@@ -18,6 +18,9 @@ pub struct CoreCaches {
     /// Whether the first one waits for a dozen lines at a time at most, and for fewer than the core gets without being told. What goes
     /// past the caches waits there, and what is fetched into any of them.
     pub waits_for_few: bool,
+    /// Whether rows of four lines, which are asked for level by level, come from memory later than those of eight and more, of which the
+    /// core sees by itself what follows.
+    pub short_rows_are_late: bool,
 }
 
 impl Default for CoreCaches {
@@ -28,6 +31,7 @@ impl Default for CoreCaches {
             second: 1 << 20,
             shared_is_far: false,
             waits_for_few: false,
+            short_rows_are_late: false,
         }
     }
 }
@@ -45,6 +49,7 @@ pub fn core_caches() -> CoreCaches {
             second,
             shared_is_far,
             waits_for_few: shared_is_far && first <= FIRST_THAT_WAITS_FOR_FEW,
+            short_rows_are_late: shared_is_far && second < SECOND_OF_LATER,
         }
     })
 }
@@ -54,6 +59,9 @@ const SECOND_ON_A_MESH: usize = 1 << 20;
 
 /// First-level caches of the first generations of such cores, which wait for 12 lines, have so many bytes.
 const FIRST_THAT_WAITS_FOR_FEW: usize = 32 << 10;
+
+/// Second-level caches of the generations of such cores that short rows reach in time have so many bytes at least.
+const SECOND_OF_LATER: usize = 2 << 20;
 
 /// Whether the processor may have the mesh of Intel's for servers. From its last cache a core gets 8 bytes or so in a cycle, as from
 /// memory.

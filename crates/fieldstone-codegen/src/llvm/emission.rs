@@ -156,6 +156,7 @@ impl Emission<'_> {
             sizes.sum()
         };
         let (streamed, moved) = (bytes(nest.streamed()), bytes(nest.volumes(stencil)));
+        let stores = stores(nest, &scratch, self.supply, self.target);
         self.needs.extend(needed);
         let name = self.function(name, &text);
         self.kernels.push(Kernel {
@@ -163,7 +164,7 @@ impl Emission<'_> {
             scratch,
             streamed,
             moved,
-            stores: self.choices.stores.or(stores(nest, self.target)),
+            stores: self.choices.stores.or(stores),
             fetch,
             words: own_words.map(RefCell::into_inner),
         });
@@ -204,11 +205,14 @@ impl Emission<'_> {
     }
 }
 
-/// Where a nest stores its results, if that is the same in all calls: sweeps take longer with stores past the caches where the last one
-/// is far, wherever their arrays come from.
-fn stores(nest: Loops<'_>, target: &Target) -> Option<Stores> {
+/// Where a nest stores its results, if that is the same in all calls: where the last cache is far, sweeps take longer with stores past the
+/// caches, wherever their arrays come from, unless that is from memory, in blocks of long rows, and the core has room for such stores.
+fn stores(nest: Loops<'_>, scratch: &Scratch, supply: Supply, target: &Target) -> Option<Stores> {
+    let caches = target.caches;
+    let rows_are_long = caches.short_rows_are_late && scratch.transposed.is_empty();
+    let may_stream = supply == Supply::Memory && rows_are_long && !caches.waits_for_few;
     let sweeps = matches!(nest, Loops::Columns(_));
-    (sweeps && target.caches.shared_is_far).then_some(Stores::Cached)
+    (sweeps && caches.shared_is_far && !may_stream).then_some(Stores::Cached)
 }
 
 /// Whether kernels that have the same text are one function: where elements of vectors have kernels of their own.

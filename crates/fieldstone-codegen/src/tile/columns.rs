@@ -110,7 +110,7 @@ impl Scratch {
         let may_be_held = match supply {
             Supply::Caches => true,
             // A row of such a block is so short that only what is fetched is asked for ahead.
-            Supply::Memory => !target.caches.waits_for_few,
+            Supply::Memory => !target.caches.short_rows_are_late,
             // Rows of blocks that begin within lines would go through the caches.
             Supply::Ragged => false,
         };
