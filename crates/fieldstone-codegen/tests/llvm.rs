@@ -226,6 +226,30 @@ fn rows_are_left_to_the_core_where_it_waits_for_few_lines() {
 }
 
 #[test]
+fn rows_that_follow_each_other_are_fetched_where_streams_are_late() {
+    let copy = "\
+def copy(a, b):
+    with computation(PARALLEL), interval(...):
+        b = a
+";
+    let ahead = |short_rows_are_late, points| {
+        let caches = CoreCaches {
+            shared_is_far: true,
+            short_rows_are_late,
+            ..CoreCaches::default()
+        };
+        let arrays = (vec![Some(Axis::I); 2], Supply::default());
+        let module = module_for(copy, &["IJK float64"; 2], arrays, &target(AVX512, caches));
+        let kernel = &module.kernels[0];
+        let rows = kernel.fetched_ahead(1 << 30, [points, 50, 80], 1 << 20);
+        (rows, kernel.fetch.in_order)
+    };
+    assert!(!ahead(false, 256).1, "the core sees what follows");
+    let late = [2000, 256, 64, 8].map(|points| ahead(true, points));
+    assert_eq!(late, [(1, true), (2, true), (8, true), (16, true)]);
+}
+
+#[test]
 fn narrow_blocks_of_columns_keep_little_that_the_first_level_cache_has_no_room_for() {
     // Four columns of temporaries, of which the way back reads every level.
     let solve = "\

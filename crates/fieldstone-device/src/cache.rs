@@ -23,6 +23,14 @@ pub struct CoreCaches {
     pub short_rows_are_late: bool,
 }
 
+impl CoreCaches {
+    /// Whether lines that follow each other come from memory too late, too, unless the core is told of them, and it has room for more of them
+    /// and for stores past the caches.
+    pub fn streams_are_late(self) -> bool {
+        self.short_rows_are_late && !self.waits_for_few
+    }
+}
+
 impl Default for CoreCaches {
     /// What is assumed where the system does not tell.
     fn default() -> Self {

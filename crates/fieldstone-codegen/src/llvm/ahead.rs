@@ -131,6 +131,9 @@ const BYTES_AHEAD: usize = 128 * LINE;
 /// The same of rows that follow each other in memory, where a register is half a line: those of a page or more are foreseen.
 const BYTES_IN_ORDER: usize = 40 * LINE;
 
+/// The same where the processor foresees them [too late](fieldstone_device::CoreCaches::streams_are_late).
+const BYTES_OF_STREAMS: usize = 64 * LINE;
+
 /// Levels ahead that these are at most.
 const MOST_LEVELS: usize = 8;
 
@@ -302,6 +305,11 @@ fn of_rows(nest: &RowNest, stencil: &Stencil, scratch: &Scratch, target: &Target
             eighths: MOST,
             length: Some(of(BYTES_IN_ORDER, AHEAD)),
             ..Fetch::NOTHING
+        },
+        false if reads_own_rows(nest) && target.caches.streams_are_late() => Fetch {
+            eighths: MOST,
+            length: Some(of(BYTES_OF_STREAMS, MOST_AHEAD)),
+            ..Fetch::always(1)
         },
         _ if reads_own_rows(nest) => Fetch {
             eighths: MOST,

@@ -209,8 +209,8 @@ impl Emission<'_> {
 /// caches, wherever their arrays come from, unless that is from memory, in blocks of long rows, and the core has room for such stores.
 fn stores(nest: Loops<'_>, scratch: &Scratch, supply: Supply, target: &Target) -> Option<Stores> {
     let caches = target.caches;
-    let rows_are_long = caches.short_rows_are_late && scratch.transposed.is_empty();
-    let may_stream = supply == Supply::Memory && rows_are_long && !caches.waits_for_few;
+    let has_room = caches.streams_are_late() && scratch.transposed.is_empty();
+    let may_stream = supply == Supply::Memory && has_room;
     let sweeps = matches!(nest, Loops::Columns(_));
     (sweeps && caches.shared_is_far && !may_stream).then_some(Stores::Cached)
 }
