@@ -24,8 +24,8 @@ pub struct CoreCaches {
 }
 
 impl CoreCaches {
-    /// Whether lines that follow each other come from memory too late, too, unless the core is told of them, and it has room for more of them
-    /// and for stores past the caches.
+    /// Whether even lines that follow each other come from memory late, unless the core is told of them, and it waits for enough lines at a
+    /// time for that and for stores past the caches.
     pub fn streams_are_late(self) -> bool {
         self.short_rows_are_late && !self.waits_for_few
     }
