@@ -91,8 +91,10 @@ def test_tiles_are_as_chosen() -> None:
 @pytest.mark.parametrize(("chosen", "streams"), [("stores=streamed", True), ("stores=cached", False)])
 def test_stores_are_as_chosen(chosen: str, streams: bool) -> None:
     for domain in ((4, 4, 4), (1000, 1000, 100)):
-        (nest,) = gtscript.stencil("cpu_ifirst", diffusion, schedule=chosen).explain(domain=domain).nests
+        explanation = gtscript.stencil("cpu_ifirst", diffusion, schedule=chosen).explain(domain=domain)
+        (nest,) = explanation.nests
         assert nest.streams is streams
+        assert ("stored past the caches" in " ".join(str(explanation).split())) is streams
 
 
 @pytest.mark.parametrize("rows", [0, 3])

@@ -178,7 +178,7 @@ class Nest:
         What is transposed in whole blocks of columns: the name of an array, or the text of a value that is computed
         from several before; whether it is read, and written.
     streamed : int
-        Bytes for each point that can be stored past the caches.
+        Bytes for each point that are stored past the caches where a call moves enough.
     streams : bool or None
         Whether they are, in the given domain.
     fetched : int or None

@@ -71,6 +71,14 @@ impl Kernel {
         }
     }
 
+    /// Bytes for each point that it stores past the caches in calls that move enough.
+    pub fn streamable(&self) -> usize {
+        match self.stores {
+            Some(Stores::Cached) => 0,
+            _ => self.streamed,
+        }
+    }
+
     /// Whether it moves more than caches of so many bytes keep of it, for so many points.
     pub fn fills(&self, points: usize, caches: usize) -> bool {
         fills(points.saturating_mul(self.moved), caches)

@@ -121,7 +121,7 @@ impl Explained<'_> {
         };
         let scratch = &kernels.first().map(|kernel| &kernel.scratch);
         let fixed = scratch.is_none_or(|scratch| scratch.level_bytes == 0);
-        let streamed = kernels.iter().map(|kernel| kernel.streamed).sum();
+        let streamed = kernels.iter().map(Kernel::streamable).sum();
         let points = |domain: [usize; 3]| domain.iter().product::<usize>();
         let name = |target| self.stencil.source_name(target).to_owned();
         let transposed = scratch
