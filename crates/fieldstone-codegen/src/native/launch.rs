@@ -69,6 +69,8 @@ pub(super) struct Step {
     /// comes from memory, too, and stores past the caches wait for those of rows that end within a line.
     ahead: usize,
     ahead_for_others: usize,
+    /// Whether as many are fetched for others where the last cache still has what is read.
+    fetches_far: bool,
     /// How much the caches have to have for rows not to be fetched; `None` where they always are.
     unless: Option<Cached>,
     /// Whether the next level of a sweep is fetched into the first-level cache.
@@ -169,6 +171,7 @@ impl Code<'_> {
                 .map(|lines| Tiles::of_rows(nest, &kernel.scratch, computed, threads, lines, near))
         });
         step.panels = nest.roles.are_panels();
+        step.fetches_far |= step.panels;
         step.is_crowded = nest.roles.vector == Axis::K && !reads_own_rows(nest);
         step.keeps = self.kernel.keeps(nest.roles, core_caches());
         let (scratch, threads) = (&self.kernel.scratch, step.threads);
@@ -214,6 +217,7 @@ impl Code<'_> {
             ahead,
             unless: self.kernel.fetch.unless,
             ahead_for_others: self.kernel.fetch.far(points.domain),
+            fetches_far: !core_caches().streams_are_late(),
             next: self.kernel.fetches_next(points.moved, caches),
             bytes: self.kernel.moved.saturating_mul(points.moved),
             scratch: self.kernel.scratch.total(points.domain[2]),
@@ -316,7 +320,7 @@ impl Step {
         }
         words[Words::STREAM] = u64::from(self.streams || for_others);
         let cached = (self.unless).is_some_and(|enough| outlook.cached >= enough);
-        words[Words::AHEAD] = match for_others {
+        words[Words::AHEAD] = match for_others && (for_memory || self.fetches_far) {
             true => self.ahead_for_others as u64,
             false if cached => 0,
             false => self.ahead as u64,
