@@ -227,11 +227,6 @@ fn rows_are_left_to_the_core_where_it_waits_for_few_lines() {
 
 #[test]
 fn rows_that_follow_each_other_are_fetched_where_streams_are_late() {
-    let copy = "\
-def copy(a, b):
-    with computation(PARALLEL), interval(...):
-        b = a
-";
     let ahead = |short_rows_are_late, points| {
         let caches = CoreCaches {
             shared_is_far: true,
@@ -239,7 +234,7 @@ def copy(a, b):
             ..CoreCaches::default()
         };
         let arrays = (vec![Some(Axis::I); 2], Supply::default());
-        let module = module_for(copy, &["IJK float64"; 2], arrays, &target(AVX512, caches));
+        let module = module_for(COPY, &["IJK float64"; 2], arrays, &target(AVX512, caches));
         let kernel = &module.kernels[0];
         let rows = kernel.fetched_ahead(1 << 30, [points, 50, 80], 1 << 20);
         (rows, kernel.fetch.in_order)
@@ -285,18 +280,19 @@ def solve(a, b, x):
 
 const AVX512: &str = "+avx,+avx2,+avx512f";
 
+const COPY: &str = "\
+def copy(a, b):
+    with computation(PARALLEL), interval(...):
+        b = a
+";
+
 /// Of processors whose registers are half a cache line.
 const HALF_LINES: &str = "+sse,+avx,+avx2";
 
 #[test]
 fn a_copy_with_avx512() {
-    let copy = "\
-def copy(a, b):
-    with computation(PARALLEL), interval(...):
-        b = a
-";
     insta::assert_snapshot!(emitted(
-        copy,
+        COPY,
         &["IJK float64"; 2],
         vec![Some(Axis::I); 2],
         AVX512
@@ -305,13 +301,8 @@ def copy(a, b):
 
 #[test]
 fn a_copy_of_a_strided_array_without_masked_access() {
-    let copy = "\
-def copy(a, b):
-    with computation(PARALLEL), interval(...):
-        b = a
-";
     let layout = vec![None, Some(Axis::I)];
-    insta::assert_snapshot!(emitted(copy, &["IJK float32"; 2], layout, ""));
+    insta::assert_snapshot!(emitted(COPY, &["IJK float32"; 2], layout, ""));
 }
 
 #[test]
