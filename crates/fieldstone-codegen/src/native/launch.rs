@@ -248,6 +248,11 @@ impl Part {
         }
     }
 
+    /// Whether points of its rows are vectors of levels.
+    pub fn is_panels(&self) -> bool {
+        self.steps().iter().all(|step| step.panels)
+    }
+
     /// Bytes of the fields that it reads or writes.
     pub fn bytes(&self) -> usize {
         self.steps().iter().map(|step| step.bytes).sum()

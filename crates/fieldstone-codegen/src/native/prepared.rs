@@ -175,7 +175,12 @@ impl Native {
         };
         let bytes = parts.iter().map(Part::bytes).sum();
         Run {
-            traffic: Traffic::new(program, (&arguments, &variant.words), bytes, call.threads),
+            traffic: Traffic::new(
+                program,
+                (&arguments, &variant.words),
+                (&parts, call.domain),
+                call.threads,
+            ),
             unnoted: Outlook::of_small(bytes, call.threads),
             columns: columns(fields, &arguments, &variant.words),
             template: Template::new(&self.compilation, schedule, &variant.words, call),

@@ -15,11 +15,12 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-use fieldstone_device::{near_caches, shared_cache};
+use fieldstone_device::{core_caches, near_caches, shared_cache};
 use fieldstone_stencil::analysis::Access;
 use fieldstone_stencil::ir::Field;
 use fieldstone_stencil::program::Program;
 
+use super::launch::Part;
 use crate::call::FieldArgument;
 use crate::llvm::Cached;
 use crate::llvm::abi::Words;
@@ -36,6 +37,9 @@ const FIELDS: usize = 1 << 12;
 
 /// Runs that move less than one in so many parts of the caches are not counted.
 const SMALL: usize = 64;
+
+/// Bytes of a row from which on a line that is written in part hardly counts.
+const SHORT_ROW: usize = 12 * LINE;
 
 /// Nanoseconds between runs in which nobody moves as much as the caches hold.
 const MOMENT: u64 = 1_000_000;
@@ -288,28 +292,30 @@ pub(super) struct Traffic {
     reads: Vec<usize>,
     /// The same of those that it writes.
     writes: Vec<usize>,
-    /// Whether rows of all of these are whole cache lines apart.
-    writes_apart: bool,
+    /// Whether all of these may go past caches that still have them: their rows are whole cache lines apart, and, where that is
+    /// late, hardly any line is written in parts.
+    writes_lines: bool,
 }
 
 impl Traffic {
-    /// The near caches, if results are to be stored past them as soon as these do not have them: rows that begin within lines take longer
-    /// that way.
+    /// The near caches, if results are to be stored past them as soon as these do not have them: lines that are written in parts take
+    /// longer that way.
     fn near_of_results(&self, words: &[u64]) -> u64 {
         let begins_at_line = |word: &usize| words[*word].is_multiple_of(LINE as u64);
-        match self.writes_apart && self.writes.iter().all(begins_at_line) {
+        match self.writes_lines && self.writes.iter().all(begins_at_line) {
             true => self.near,
             false => self.caches,
         }
     }
 
-    /// Of a run that moves so many bytes of its arguments with so many threads, if that is worth a note.
+    /// Of a run of these parts on so many points of its arguments with so many threads, if what it moves is worth a note.
     pub fn new(
         program: &Program,
         (arguments, words): (&[FieldArgument], &Words),
-        bytes: usize,
+        (parts, domain): (&[Part], [usize; 3]),
         threads: usize,
     ) -> Option<Traffic> {
+        let bytes = parts.iter().map(Part::bytes).sum();
         let caches = shared_cache(threads);
         let fields = || {
             let both = (program.stencil.fields.iter()).zip(&program.analysis.fields);
@@ -321,13 +327,18 @@ impl Traffic {
             fields().filter_map(move |(number, access)| does(access).then_some(number))
         };
         let word = |number| words.field(number);
+        let avoids_parts = core_caches().streams_are_late() && !parts.iter().all(Part::is_panels);
         is_worth_a_note(bytes, caches).then(|| Traffic {
             bytes: bytes as u64,
             caches: caches as u64,
             near: near_caches(threads) as u64,
             reads: of(Access::reads).map(word).collect(),
             writes: of(Access::writes).map(word).collect(),
-            writes_apart: of(Access::writes).all(|number| are_lines_apart(&arguments[number])),
+            writes_lines: of(Access::writes).all(|number| {
+                let argument = &arguments[number];
+                are_lines_apart(argument)
+                    && !(avoids_parts && is_short_and_ragged(argument, domain))
+            }),
         })
     }
 
@@ -345,9 +356,23 @@ fn are_lines_apart(argument: &FieldArgument) -> bool {
     lines.count() == 2
 }
 
+/// Whether rows of so many points have few lines, of which the last one is written in part: behind it are points of the array.
+fn is_short_and_ragged(argument: &FieldArgument, domain: [usize; 3]) -> bool {
+    let stride = |axis: &usize| argument.strides[*axis].unsigned_abs();
+    let along = (0..3).min_by_key(stride).unwrap_or(2);
+    let row = domain[along] * stride(&along);
+    let rest = row.next_multiple_of(LINE) - row;
+    let is_whole =
+        rest == 0 || (domain[along] == argument.upper[along] && rest <= argument.padding);
+    row < SHORT_ROW && !is_whole
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Cached, Ledger, MOMENT, Outlook, SMALL, Traffic, near_caches};
+    use super::{
+        Cached, Ledger, MOMENT, Outlook, SMALL, Traffic, is_short_and_ragged, near_caches,
+    };
+    use crate::call::FieldArgument;
 
     fn is_for_memory(outlook: Outlook) -> bool {
         outlook.unread.is_some_and(|left| left.all < Cached::Most)
@@ -360,7 +385,7 @@ mod tests {
             near: 1000,
             reads: reads.to_vec(),
             writes: writes.to_vec(),
-            writes_apart: true,
+            writes_lines: true,
         }
     }
 
@@ -412,13 +437,35 @@ mod tests {
         assert_eq!(left, Some((Cached::All, Cached::Little)));
         assert_eq!(outlook.cached, Cached::Little);
         for (apart, begin) in [(false, 0), (true, 8)] {
-            make.writes_apart = apart;
+            make.writes_lines = apart;
             let words = words.map(|word| word + begin);
             ledger.note(&make, &words, 0);
             let left = ledger.note(&make, &words, 0).unread;
             let near = left.map(|left| left.near);
             assert_eq!(near, Some(Cached::All), "rows begin within lines");
         }
+    }
+
+    #[test]
+    fn short_rows_are_ragged_where_others_have_a_part_of_their_last_line() {
+        let ragged = |row: usize, points: usize, behind: usize, padding: usize| {
+            let argument = FieldArgument {
+                pointer: std::ptr::null_mut(),
+                strides: [8, 8 * row as isize, 8 * 64 * row as isize],
+                lower: [0; 3],
+                upper: [points + behind, 64, 64],
+                padding,
+            };
+            is_short_and_ragged(&argument, [points, 64, 64])
+        };
+        assert!(ragged(72, 61, 3, 64), "points of the halo lie behind");
+        assert!(ragged(64, 61, 0, 0), "so may what belongs to somebody else");
+        assert!(!ragged(64, 61, 0, 24), "nobody has what lies behind");
+        assert!(
+            !ragged(72, 64, 3, 40),
+            "the last line is written as a whole"
+        );
+        assert!(!ragged(136, 127, 3, 40), "one of so many lines");
     }
 
     #[test]
