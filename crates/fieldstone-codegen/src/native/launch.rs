@@ -8,7 +8,7 @@ use fieldstone_device::{DeviceError, Pool, Scratch, core_caches, shared_cache};
 use fieldstone_stencil::schedule::{Nest, RowNest};
 use fieldstone_stencil::{Axis, Extent, ir::Order};
 
-use super::traffic::{Left, Outlook};
+use super::traffic::Outlook;
 use super::{KernelFunction, Variant};
 use crate::cost::{Cost, worthwhile};
 use crate::llvm::abi::{OwnWords, Words};
@@ -307,10 +307,10 @@ impl Step {
         outlook: Outlook,
         lines: Lines,
     ) -> Result<(), DeviceError> {
-        let unread = outlook.unread.filter(|_| self.may_stream);
-        let for_memory = unread.is_some_and(|left| left.all < self.keeps);
-        let is_gone = |left: Left| left.near < self.keeps && !self.is_crowded;
-        let for_others = !self.streams && (for_memory || unread.is_some_and(is_gone));
+        let is_gone = |left: Cached| self.may_stream && left < self.keeps;
+        let for_memory = is_gone(outlook.left.all);
+        let is_far = is_gone(outlook.left.near) && !self.is_crowded;
+        let for_others = !self.streams && (for_memory || is_far);
         // What a run has moved itself leaves some of it in the caches.
         let from_memory = for_memory && (!self.panels || outlook.cached == Cached::Little);
         let tiles = match from_memory {

@@ -9,7 +9,7 @@ use fieldstone_stencil::Axis;
 use fieldstone_stencil::ir::Field;
 
 use super::launch::Part;
-use super::traffic::{Outlook, Traffic};
+use super::traffic::{Left, Outlook, Traffic};
 use super::{Compilation, Domains, Native, Variant};
 use crate::arguments::contiguous_along;
 use crate::call::{Call, FieldArgument, ScalarArgument};
@@ -208,7 +208,9 @@ impl Native {
         let (outlook, running) = noted.unzip();
         let mut outlook = outlook.unwrap_or(run.unnoted);
         // What one part writes another one may read.
-        outlook.unread = outlook.unread.filter(|_| run.parts.len() == 1);
+        if run.parts.len() > 1 {
+            outlook.left = Left::default();
+        }
         let mut done = Ok(());
         for part in &run.parts {
             // SAFETY: as the caller says; temporaries are in `memory`, which this run has for itself.

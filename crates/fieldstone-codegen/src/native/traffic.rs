@@ -36,7 +36,7 @@ const RESULTS: usize = 1 << 8;
 const FIELDS: usize = 1 << 12;
 
 /// Runs that move less than one in so many parts of the caches are not counted.
-const SMALL: usize = 64;
+const SMALL: u64 = 64;
 
 /// Bytes of a row from which on a line that is written in part hardly counts.
 const SHORT_ROW: usize = 12 * LINE;
@@ -50,9 +50,8 @@ static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
 /// What is known of the fields of a run before it begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outlook {
-    /// Of its results, which nobody read soon the last time, how much of any the caches still have at most; `None` where somebody did, or
-    /// that is not known.
-    pub unread: Option<Left>,
+    /// Of its results, how much of any the caches still have at most.
+    pub left: Left,
     /// How much of what it reads and writes the caches have.
     pub cached: Cached,
 }
@@ -61,13 +60,14 @@ impl Outlook {
     /// Of a run with so many threads that moves so few bytes that it is not noted, if little else is moved until it runs again.
     pub fn of_small(bytes: usize, threads: usize) -> Outlook {
         Outlook {
-            unread: None,
+            left: Left::default(),
             cached: Cached::after(bytes as u64, near_caches(threads) as u64),
         }
     }
 }
 
-/// How much of something the caches still have.
+/// How much the caches still have of a result that is overwritten; everything where it is not known, or where somebody read it so soon the
+/// last time that it is better stored there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Left {
     /// All of them.
@@ -76,12 +76,16 @@ pub(super) struct Left {
     pub near: Cached,
 }
 
-impl Left {
-    const NOTHING: Left = Left {
-        all: Cached::Little,
-        near: Cached::Little,
-    };
+impl Default for Left {
+    fn default() -> Left {
+        Left {
+            all: Cached::Near,
+            near: Cached::Near,
+        }
+    }
+}
 
+impl Left {
     fn most(self, other: Left) -> Left {
         Left {
             all: self.all.max(other.all),
@@ -150,21 +154,22 @@ impl Ledger {
         for address in run.reads.iter().map(|word| words[*word]) {
             self.results[place(address, RESULTS)].note_read(address, bytes, run.caches);
         }
-        let caches = [run.caches, run.near_of_results(words)];
-        let mut unread = (!run.writes.is_empty()).then_some(Left::NOTHING);
-        for address in run.writes.iter().map(|word| words[*word]) {
+        let near = run.near_of_results(words);
+        let results = run.writes.iter().map(|word| {
+            let address = words[*word];
             let written = &self.results[place(address, RESULTS)];
-            let left = written.unread(address, bytes, caches);
-            unread = unread.and_then(|most| left.map(|left| most.most(left)));
+            let left = written.left(address, bytes, [run.caches.all, near]);
             written.note_write(address, bytes);
-        }
+            left
+        });
+        let left = results.reduce(Left::most).unwrap_or_default();
         let mut cached = Cached::Near;
         for address in (run.reads.iter().chain(&run.writes)).map(|word| words[*word]) {
             let field = &self.fields[place(address, FIELDS)];
-            cached = cached.min(field.cached(address, now, run.near));
+            cached = cached.min(field.cached(address, now, run.caches.near));
             field.note(address, now);
         }
-        Outlook { unread, cached }
+        Outlook { left, cached }
     }
 
     /// Notes that a run has ended.
@@ -173,23 +178,45 @@ impl Ledger {
     }
 
     /// Notes a copy or a fill between these addresses.
-    fn note_move(&self, ranges: &[Range<usize>], bytes: usize, caches: usize) {
+    fn note_move(&self, ranges: &[Range<usize>], bytes: usize, caches: Caches) {
         let now = self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         for result in &self.results {
-            result.note_access(ranges, now, caches as u64);
+            result.note_access(ranges, now, caches);
         }
     }
 }
 
-/// Notes that somebody who is no stencil moves so many bytes between these addresses, with caches of so many bytes.
-pub fn note_move(ranges: &[Range<usize>], bytes: usize, caches: usize) {
-    if is_worth_a_note(bytes, caches) {
+/// Notes that somebody who is no stencil moves so many bytes between these addresses, with so many threads.
+pub fn note_move(ranges: &[Range<usize>], bytes: usize, threads: usize) {
+    let caches = Caches::of(threads);
+    if caches.are_worth_a_note_of(bytes) {
         LEDGER.note_move(ranges, bytes, caches);
     }
 }
 
-fn is_worth_a_note(bytes: usize, caches: usize) -> bool {
-    bytes > caches / SMALL
+/// Bytes that caches of a run hold.
+#[derive(Clone, Copy)]
+struct Caches {
+    all: u64,
+    /// Those that are near.
+    near: u64,
+    /// Those from which what was stored there comes sooner than it does from memory, to which it went past them.
+    quick: u64,
+}
+
+impl Caches {
+    fn of(threads: usize) -> Caches {
+        let (all, near) = (shared_cache(threads) as u64, near_caches(threads) as u64);
+        let quick = match core_caches().streams_are_late() {
+            true => near,
+            false => all,
+        };
+        Caches { all, near, quick }
+    }
+
+    fn are_worth_a_note_of(self, bytes: usize) -> bool {
+        bytes as u64 > self.all / SMALL
+    }
 }
 
 /// A result of the last run that wrote it. Several threads may mix theirs up, which costs time at most.
@@ -197,7 +224,8 @@ struct Written {
     address: AtomicU64,
     /// What was moved before.
     at: AtomicU64,
-    /// Whether it was read while the caches had it.
+    /// Whether it was read while the caches had it, and while those did that are quick.
+    read: AtomicBool,
     read_soon: AtomicBool,
 }
 
@@ -206,6 +234,7 @@ impl Written {
         Written {
             address: AtomicU64::new(0),
             at: AtomicU64::new(0),
+            read: AtomicBool::new(false),
             read_soon: AtomicBool::new(false),
         }
     }
@@ -216,24 +245,37 @@ impl Written {
         same.then(|| now.saturating_sub(self.at.load(Ordering::Relaxed)))
     }
 
-    /// How much the caches have of the result that is now overwritten, if nobody read it soon.
-    fn unread(&self, address: u64, now: u64, [caches, near]: [u64; 2]) -> Option<Left> {
-        let moved = self.since(address, now)?;
-        let was_read = self.read_soon.load(Ordering::Relaxed);
-        (!was_read).then(|| Left {
-            all: Cached::after(moved, caches),
-            near: Cached::after(moved, near),
-        })
+    /// What is left of the result at this address in the caches and in those that are near, before it is overwritten.
+    ///
+    /// Where the caches have lost its place, it comes from memory before it is overwritten, and goes back there. So a result that is read only
+    /// when quick caches have lost that, too, is stored past them. Where they still have its place it stays, if they do until it is read.
+    fn left(&self, address: u64, now: u64, [all, near]: [u64; 2]) -> Left {
+        let Some(moved) = self.since(address, now) else {
+            return Left::default();
+        };
+        let of = |was_read: &AtomicBool, caches| match was_read.load(Ordering::Relaxed) {
+            true => Cached::Near,
+            false => Cached::after(moved, caches),
+        };
+        Left {
+            all: of(&self.read_soon, all),
+            near: of(&self.read, near),
+        }
     }
 
-    fn note_read(&self, address: u64, now: u64, caches: u64) {
-        if (self.since(address, now)).is_some_and(|bytes| bytes < caches) {
-            self.read_soon.store(true, Ordering::Relaxed);
+    fn note_read(&self, address: u64, now: u64, caches: Caches) {
+        let Some(moved) = self.since(address, now) else {
+            return;
+        };
+        for (read, caches) in [(&self.read, caches.all), (&self.read_soon, caches.quick)] {
+            if moved < caches {
+                read.store(true, Ordering::Relaxed);
+            }
         }
     }
 
     /// Notes that what lies between these addresses is read or overwritten.
-    fn note_access(&self, ranges: &[Range<usize>], now: u64, caches: u64) {
+    fn note_access(&self, ranges: &[Range<usize>], now: u64, caches: Caches) {
         let address = self.address.load(Ordering::Relaxed);
         if (ranges.iter()).any(|range| range.contains(&(address as usize))) {
             self.note_read(address, now, caches);
@@ -243,6 +285,7 @@ impl Written {
     fn note_write(&self, address: u64, now: u64) {
         self.address.store(address, Ordering::Relaxed);
         self.at.store(now, Ordering::Relaxed);
+        self.read.store(false, Ordering::Relaxed);
         self.read_soon.store(false, Ordering::Relaxed);
     }
 }
@@ -285,9 +328,7 @@ impl Accessed {
 /// What a run moves.
 pub(super) struct Traffic {
     bytes: u64,
-    /// Of the caches, and of those that are near.
-    caches: u64,
-    near: u64,
+    caches: Caches,
     /// The words with the addresses of the fields along all axes that it reads.
     reads: Vec<usize>,
     /// The same of those that it writes.
@@ -303,8 +344,8 @@ impl Traffic {
     fn near_of_results(&self, words: &[u64]) -> u64 {
         let begins_at_line = |word: &usize| words[*word].is_multiple_of(LINE as u64);
         match self.writes_lines && self.writes.iter().all(begins_at_line) {
-            true => self.near,
-            false => self.caches,
+            true => self.caches.near,
+            false => self.caches.all,
         }
     }
 
@@ -316,7 +357,7 @@ impl Traffic {
         threads: usize,
     ) -> Option<Traffic> {
         let bytes = parts.iter().map(Part::bytes).sum();
-        let caches = shared_cache(threads);
+        let caches = Caches::of(threads);
         let fields = || {
             let both = (program.stencil.fields.iter()).zip(&program.analysis.fields);
             let all = both.enumerate();
@@ -328,10 +369,9 @@ impl Traffic {
         };
         let word = |number| words.field(number);
         let avoids_parts = core_caches().streams_are_late() && !parts.iter().all(Part::is_panels);
-        is_worth_a_note(bytes, caches).then(|| Traffic {
+        caches.are_worth_a_note_of(bytes).then(|| Traffic {
             bytes: bytes as u64,
-            caches: caches as u64,
-            near: near_caches(threads) as u64,
+            caches,
             reads: of(Access::reads).map(word).collect(),
             writes: of(Access::writes).map(word).collect(),
             writes_lines: of(Access::writes).all(|number| {
@@ -370,19 +410,25 @@ fn is_short_and_ragged(argument: &FieldArgument, domain: [usize; 3]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{
-        Cached, Ledger, MOMENT, Outlook, SMALL, Traffic, is_short_and_ragged, near_caches,
+        Cached, Caches, Ledger, Left, MOMENT, Outlook, SMALL, Traffic, is_short_and_ragged,
+        near_caches,
     };
     use crate::call::FieldArgument;
 
+    const CACHES: Caches = Caches {
+        all: 1000,
+        near: 1000,
+        quick: 1000,
+    };
+
     fn is_for_memory(outlook: Outlook) -> bool {
-        outlook.unread.is_some_and(|left| left.all < Cached::Most)
+        outlook.left.all < Cached::Most
     }
 
     fn traffic(reads: &[usize], writes: &[usize]) -> Traffic {
         Traffic {
             bytes: 300,
-            caches: 1000,
-            near: 1000,
+            caches: CACHES,
             reads: reads.to_vec(),
             writes: writes.to_vec(),
             writes_lines: true,
@@ -401,6 +447,26 @@ mod tests {
     }
 
     #[test]
+    fn what_quick_caches_lose_before_it_is_read_stays_where_its_place_is_still_in_the_others() {
+        let words = [0xa000_0040, 0xa000_0080, 0xa000_00c0];
+        let ledger = Ledger::new();
+        let [mut make, mut read] = [traffic(&[2], &[0]), traffic(&[0], &[1])];
+        for run in [&mut make, &mut read] {
+            run.caches.quick = 200;
+        }
+        let mut step = |made, moved| {
+            (make.bytes, read.bytes) = (made, moved);
+            let left = ledger.note(&make, &words, 0).left;
+            ledger.note(&read, &words, 0);
+            (left.all, left.near)
+        };
+        assert_eq!(step(300, 300), (Cached::Near, Cached::Near), "not known");
+        assert_eq!(step(300, 900), (Cached::Most, Cached::Near));
+        assert_eq!(step(100, 900), (Cached::Little, Cached::Near));
+        assert_eq!(step(100, 900), (Cached::Near, Cached::Near), "read soon");
+    }
+
+    #[test]
     fn a_result_that_is_still_in_the_caches_is_overwritten_there() {
         let (ledger, make) = (Ledger::new(), traffic(&[], &[0]));
         for _ in 0..3 {
@@ -412,37 +478,40 @@ mod tests {
     fn what_caches_have_of_a_result_that_nobody_reads_depends_on_what_was_moved() {
         let words = [0x8000_0040, 0x8000_0080];
         let (ledger, mut make) = (Ledger::new(), traffic(&[1], &[0]));
-        assert_eq!(ledger.note(&make, &words, 0).unread, None, "not known");
+        assert_eq!(
+            ledger.note(&make, &words, 0).left,
+            Left::default(),
+            "not known"
+        );
         for (bytes, left) in [(375, Cached::All), (376, Cached::Most), (626, Cached::Some)] {
             make.bytes = bytes;
             ledger.note(&make, &words, 0);
-            let unread = ledger
-                .note(&make, &words, 0)
-                .unread
-                .map(|unread| unread.all);
-            assert_eq!(unread, Some(left), "{bytes}");
+            assert_eq!(ledger.note(&make, &words, 0).left.all, left, "{bytes}");
         }
         ledger.note(&traffic(&[0], &[]), &words, 0);
-        assert_eq!(ledger.note(&make, &words, 0).unread, None, "it was read");
+        assert_eq!(
+            ledger.note(&make, &words, 0).left,
+            Left::default(),
+            "it was read"
+        );
     }
 
     #[test]
     fn what_is_near_has_less_of_a_result_than_all_caches() {
         let words = [0x9000_0040, 0x9000_0080];
         let (ledger, mut make) = (Ledger::new(), traffic(&[1], &[0]));
-        make.near = 200;
+        make.caches.near = 200;
         ledger.note(&make, &words, 0);
         let outlook = ledger.note(&make, &words, 0);
-        let left = outlook.unread.map(|left| (left.all, left.near));
-        assert_eq!(left, Some((Cached::All, Cached::Little)));
+        let left = (outlook.left.all, outlook.left.near);
+        assert_eq!(left, (Cached::All, Cached::Little));
         assert_eq!(outlook.cached, Cached::Little);
         for (apart, begin) in [(false, 0), (true, 8)] {
             make.writes_lines = apart;
             let words = words.map(|word| word + begin);
             ledger.note(&make, &words, 0);
-            let left = ledger.note(&make, &words, 0).unread;
-            let near = left.map(|left| left.near);
-            assert_eq!(near, Some(Cached::All), "rows begin within lines");
+            let near = ledger.note(&make, &words, 0).left.near;
+            assert_eq!(near, Cached::All, "rows begin within lines");
         }
     }
 
@@ -472,7 +541,7 @@ mod tests {
     fn what_copies_move_displaces_results() {
         let (ledger, make) = (Ledger::new(), traffic(&[], &[0]));
         let step = |from: usize| {
-            ledger.note_move(&[from..from + 0x100, 0x5000..0x5100], 900, 1000);
+            ledger.note_move(&[from..from + 0x100, 0x5000..0x5100], 900, CACHES);
             is_for_memory(ledger.note(&make, &[0x3000_0040], 0))
         };
         assert!(!step(0x4000), "nothing is known of the first one");
@@ -489,7 +558,7 @@ mod tests {
         assert!(near(MOMENT - 1));
         assert!(!near(2 * MOMENT), "others had time to move as much");
         assert!(near(2 * MOMENT + 1));
-        ledger.note_move(&[0x5000..0x5100, 0x6000..0x6100], 900, 1000);
+        ledger.note_move(&[0x5000..0x5100, 0x6000..0x6100], 900, CACHES);
         assert!(!near(2 * MOMENT + 2), "a copy takes its place");
         ledger.note(&traffic(&[2], &[0]), &words, 2 * MOMENT + 3);
         assert!(
@@ -501,7 +570,10 @@ mod tests {
     #[test]
     fn what_is_too_small_to_be_noted_is_near() {
         let caches = near_caches(2);
-        assert_eq!(Outlook::of_small(caches / SMALL, 2).cached, Cached::Near);
+        assert_eq!(
+            Outlook::of_small(caches / SMALL as usize, 2).cached,
+            Cached::Near
+        );
         let large = Outlook::of_small(caches + 1, 2);
         assert_eq!(large.cached, Cached::Little, "where the last cache is far");
     }

@@ -1,7 +1,7 @@
 //! The elements of a storage's memory: allocated, filled, copied and read.
 
 use fieldstone_codegen::native::note_move;
-use fieldstone_device::{Pool, shared_cache};
+use fieldstone_device::Pool;
 use fieldstone_storage::{Allocation, Spec, StorageError, View};
 use numpy::npyffi::PY_ARRAY_API;
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
@@ -181,7 +181,7 @@ fn moved(
             let sides: SmallVec<[_; 2]> =
                 source.into_iter().chain([view]).map(View::bounds).collect();
             let moved = bytes.saturating_mul(sides.len());
-            note_move(&sides, moved, shared_cache(threads));
+            note_move(&sides, moved, threads);
             work(threads)
         })
     };
