@@ -65,6 +65,9 @@ pub(super) struct Step {
     panels: bool,
     /// Whether rows run along K and read others: they take longer with stores past the caches as long as the last one has what they read.
     is_crowded: bool,
+    /// Whether results stay in the last cache where streams are late as long as it has them at hand: those of rows in several stages, between
+    /// which a core has time to wait for it.
+    stays: bool,
     /// Rows ahead that are fetched into the caches, and the same where it is for others that results go past them: what is read then
     /// comes from memory, too, and stores past the caches wait for those of rows that end within a line.
     ahead: usize,
@@ -173,6 +176,7 @@ impl Code<'_> {
         step.panels = nest.roles.are_panels();
         step.fetches_far |= step.panels;
         step.is_crowded = nest.roles.vector == Axis::K && !reads_own_rows(nest);
+        step.stays = core_caches().streams_are_late() && nest.stages.len() > 1 && !step.panels;
         step.keeps = self.kernel.keeps(nest.roles, core_caches());
         let (scratch, threads) = (&self.kernel.scratch, step.threads);
         if step.panels || !step.streams {
@@ -214,6 +218,7 @@ impl Code<'_> {
             keeps: Cached::Most,
             panels: false,
             is_crowded: false,
+            stays: false,
             ahead,
             unless: self.kernel.fetch.unless,
             ahead_for_others: self.kernel.fetch.far(points.domain),
@@ -309,7 +314,8 @@ impl Step {
     ) -> Result<(), DeviceError> {
         let is_gone = |left: Cached| self.may_stream && left < self.keeps;
         let for_memory = is_gone(outlook.left.all);
-        let is_far = is_gone(outlook.left.near) && !self.is_crowded;
+        let stays = self.is_crowded || (self.stays && outlook.left.all == Cached::Near);
+        let is_far = is_gone(outlook.left.near) && !stays;
         let for_others = !self.streams && (for_memory || is_far);
         // What a run has moved itself leaves some of it in the caches.
         let from_memory = for_memory && (!self.panels || outlook.cached == Cached::Little);
