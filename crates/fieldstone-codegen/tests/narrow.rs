@@ -13,6 +13,10 @@ use fieldstone_stencil::schedule::{self, Neighbours};
 use support::{THOMAS, program};
 
 fn module(text: &str, fields: &[&str], one_vector: bool) -> llvm::Module {
+    on(CoreCaches::default(), text, fields, one_vector)
+}
+
+fn on(caches: CoreCaches, text: &str, fields: &[&str], one_vector: bool) -> llvm::Module {
     let program = program(text, fields).for_schedule().0;
     let layout = Layout(vec![Some(Axis::K); fields.len()]);
     let choices = Choices::default();
@@ -25,7 +29,7 @@ fn module(text: &str, fields: &[&str], one_vector: bool) -> llvm::Module {
         triple: String::from("x86_64-unknown-linux-gnu"),
         cpu: String::from("x86-64"),
         features: String::from("+sse,+avx,+avx2,+avx512f"),
-        caches: CoreCaches::default(),
+        caches,
     };
     let arrays = (&layout, Supply::default());
     llvm::emit(&program, &schedule, arrays, &target, &choices)
@@ -42,6 +46,22 @@ fn a_row_of_few_columns_is_a_block_of_one_vector() {
     assert_eq!(columns(THOMAS, &doubles, true), 8);
     assert_eq!(columns(THOMAS, &floats, true), 16);
     assert!(columns(THOMAS, &doubles, false) > 8);
+}
+
+#[test]
+fn a_block_is_smaller_where_streams_are_late() {
+    let columns = |short_rows_are_late, waits_for_few| {
+        let caches = CoreCaches {
+            short_rows_are_late,
+            waits_for_few,
+            ..CoreCaches::default()
+        };
+        let module = on(caches, THOMAS, &["IJK float64"; 5], false);
+        module.kernels[0].scratch.vector
+    };
+    assert_eq!(columns(false, false), Some(32));
+    assert_eq!(columns(true, false), Some(16));
+    assert_eq!(columns(true, true), Some(32), "it waits for few lines");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use fieldstone_device::CoreCaches;
 use fieldstone_stencil::ir::{self, Order, Stencil, TempId};
 use fieldstone_stencil::schedule::{ColumnNest, Placement, Schedule};
 use fieldstone_stencil::visit::Accesses;
@@ -49,6 +50,9 @@ const BEYOND_IF_NEAR: usize = 3;
 /// to come back takes its time however large that cache is.
 const MOST_BEYOND: usize = 32 << 10;
 
+/// Quarters of a first-level cache that a block may take at most where streams are late.
+const QUARTERS_IF_LATE: usize = 3;
+
 /// The part of the registers that a square may fill while a sweep computes.
 const SHARE: usize = 4;
 
@@ -89,14 +93,13 @@ impl Scratch {
         let narrow = match choices.tile(nest.vector) {
             Some(columns) => columns.next_multiple_of(square),
             None if is_slim(stencil, schedule, nest, &transposed) => {
-                let first = target.caches.first;
                 let around = nest.extent.along(nest.vector);
                 let is_all = schedule.neighbours.one_vector && around == (0, 0);
                 match is_all || is_busy(nest) {
                     true => square,
                     false => {
                         let all = (columns.as_slice(), transposed.as_slice());
-                        square * narrow_vectors(all, nest, (square, first), supply)
+                        square * narrow_vectors(all, nest, (square, target.caches), supply)
                     }
                 }
             }
@@ -205,7 +208,7 @@ fn wide_columns(columns: &[Column], transposed: &[Transposed], cache: usize) -> 
 fn narrow_vectors(
     (columns, transposed): (&[Column], &[Transposed]),
     nest: &ColumnNest,
-    (square, cache): (usize, usize),
+    (square, caches): (usize, CoreCaches),
     supply: Supply,
 ) -> usize {
     let kept = columns
@@ -215,13 +218,15 @@ fn narrow_vectors(
         .iter()
         .map(|array| array.dtype.size() * array.window(nest, square).unwrap_or(NARROW_LEVELS));
     let column = kept.sum::<usize>() + moved.sum::<usize>() + 2 * LINE * lines(transposed);
+    let cache = caches.first;
     let fits = |vectors: &usize| {
-        let beyond = match (vectors, supply) {
-            (..=2, Supply::Caches) => BEYOND_IF_NEAR * cache,
-            (..=2, _) => cache,
-            _ => cache.min(MOST_BEYOND),
+        let room = match (vectors, supply) {
+            (..=2, Supply::Caches) => cache + BEYOND_IF_NEAR * cache,
+            _ if caches.streams_are_late() => cache / 4 * QUARTERS_IF_LATE,
+            (..=2, _) => cache + cache,
+            _ => cache + cache.min(MOST_BEYOND),
         };
-        vectors * square * column <= cache + beyond
+        vectors * square * column <= room
     };
     NARROW.iter().copied().find(fits).unwrap_or(1)
 }
