@@ -196,8 +196,8 @@ def _stencils(arguments: argparse.Namespace) -> Iterator[tuple[str, dict[str, An
             comparisons = []
             for setting in settings:
                 comparisons.append(suite.compare(setting, choice))
-                print(Table(*suite.details(comparisons[-1])).as_text(), end="\n\n", file=sys.stderr, flush=True)
-            table = Table(*suite.summary(comparisons))
+                print(suite.details(comparisons[-1]).as_text(), end="\n\n", file=sys.stderr, flush=True)
+            table = suite.summary(comparisons)
             text = table.as_markdown() if arguments.markdown else table.as_text()
             yield text, {"comparisons": [comparison.as_json() for comparison in comparisons]}
 

@@ -61,8 +61,8 @@ class Pair:
 def tables(first: Path, second: Path) -> Iterator[Table]:
     """Return a table for each that both files have of stencils beside C in all layouts, and how much holds."""
     by_table: dict[str, list[Pair]] = {}
-    others = {comparison.setting: comparison for comparison in _read(second)}
-    for one in _read(first):
+    others = {comparison.setting: comparison for comparison in read(second)}
+    for one in read(first):
         if one.setting in others and set(LAYOUTS) <= set(one.ratios):
             by_table.setdefault(one.setting.without_case, []).append(Pair(one, others[one.setting]))
     for title, pairs in by_table.items():
@@ -93,7 +93,8 @@ def _holding(pairs: list[Pair]) -> Table:
     return table
 
 
-def _read(file: Path) -> list[Comparison]:
+def read(file: Path) -> list[Comparison]:
+    """Return what a run has written."""
     results = json.loads(file.read_text())["results"]
     return [_comparison(one) for table in results for one in table["comparisons"]]
 

@@ -17,6 +17,7 @@ from benches.contenders import Contender, c
 from benches.contenders import fieldstone as ours
 from benches.contenders import numpy as by_hand
 from benches.paired import Rounds, Spread
+from benches.table import Table
 
 PACKAGES = ("fieldstone", "C", "strict-C", "Numba", "JAX", "GT4Py", "NumPy")
 
@@ -218,8 +219,11 @@ def _floating(setting: Setting) -> float:
     return float(sum(cost.total_floating or 0 for cost in costs))
 
 
-def details(comparison: Comparison) -> tuple[str, list[str], list[list[str]]]:
-    """Return a table of one comparison: contender, time, bandwidth, its share of copying, and time relative to C."""
+def details(comparison: Comparison) -> Table:
+    """Return a table of one comparison: contender, time, bandwidth, its share of copying, and time relative to C.
+
+    Under its title stands what those say that refuse the case, the first line of it.
+    """
     title = f"{comparison.setting.case}, {comparison.setting.without_case}"
     title += f"; copy {comparison.copy_bandwidth / 1e9:.1f} GB/s"
     rows = []
@@ -229,10 +233,16 @@ def details(comparison: Comparison) -> tuple[str, list[str], list[list[str]]]:
         ratio = str(comparison.ratios[name]) if name in comparison.ratios else ""
         share = f"{bandwidth / comparison.copy_bandwidth:.0%}"
         rows.append([name, f"{time * 1e6:.1f}", f"{bandwidth / 1e9:.1f}", share, ratio])
-    return title, ["", "time / µs", "GB/s", "of copy", "x C (quartiles)"], rows
+    refused = [f"{name} refuses: {first_line(reason)}" for name, reason in comparison.refused.items()]
+    return Table(title, ["", "time / µs", "GB/s", "of copy", "x C (quartiles)"], rows, "\n".join(refused))
 
 
-def summary(comparisons: Iterable[Comparison]) -> tuple[str, list[str], list[list[str]]]:
+def first_line(text: str) -> str:
+    """Return the first line that is not empty, if there is one."""
+    return text.strip().partition("\n")[0]
+
+
+def summary(comparisons: Iterable[Comparison]) -> Table:
     """Return a table of comparisons that differ in the case: what the best C does, and all times relative to it."""
     each = list(comparisons)
     names = list(dict.fromkeys(name for one in each for name in (*one.times, *one.refused) if name != one.c))
@@ -251,7 +261,7 @@ def summary(comparisons: Iterable[Comparison]) -> tuple[str, list[str], list[lis
         cells += [_of_copy(one, name) for name in of_copy]
         cells += [f"{one.rounds.ratio('fieldstone K', 'fieldstone I').median:.2f}"] if apart else []
         rows.append(cells)
-    return title, columns, rows
+    return Table(title, columns, rows)
 
 
 def _of_copy(comparison: Comparison, name: str) -> str:

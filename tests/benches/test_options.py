@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benches import __main__ as command
+from benches import repeated, suite
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> None:
@@ -78,3 +79,11 @@ def test_two_runs_stand_beside_each_other(
     assert ["copy", "1, 1 µs", "1.02, 1.02", "1.03, 1.03", "1.20, 1.10", "49%, 49%", "1.18, 1.08"] in cells
     assert ["along I and J at most 1.02 of C", "2", "1", "0", "1"] in cells
     assert ["K / I at most 1.15", "1", "0", "1", "0"] in cells
+
+
+def test_why_a_contender_refuses_a_case_is_told(tmp_path: Path) -> None:
+    file = written(tmp_path / "now.json", {"C": 1e-6, "fieldstone I": 1e-6})
+    (comparison,) = repeated.read(file)
+    comparison.refused["GT4Py gt:cpu_ifirst"] = "GTScriptSyntaxError: no regions\nat line 3"
+    lines = suite.details(comparison).as_text().splitlines()
+    assert lines[1] == "GT4Py gt:cpu_ifirst refuses: GTScriptSyntaxError: no regions"
