@@ -233,11 +233,11 @@ def details(comparison: Comparison) -> Table:
         ratio = str(comparison.ratios[name]) if name in comparison.ratios else ""
         share = f"{bandwidth / comparison.copy_bandwidth:.0%}"
         rows.append([name, f"{time * 1e6:.1f}", f"{bandwidth / 1e9:.1f}", share, ratio])
-    refused = [f"{name} refuses: {first_line(reason)}" for name, reason in comparison.refused.items()]
+    refused = [f"{name} refuses: {_first_line(reason)}" for name, reason in comparison.refused.items()]
     return Table(title, ["", "time / µs", "GB/s", "of copy", "x C (quartiles)"], rows, "\n".join(refused))
 
 
-def first_line(text: str) -> str:
+def _first_line(text: str) -> str:
     """Return the first line that is not empty, if there is one."""
     return text.strip().partition("\n")[0]
 

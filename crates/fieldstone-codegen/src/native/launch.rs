@@ -65,8 +65,7 @@ pub(super) struct Step {
     panels: bool,
     /// Whether rows run along K and read others: they take longer with stores past the caches as long as the last one has what they read.
     is_crowded: bool,
-    /// Whether results stay in the last cache where streams are late as long as it has them at hand: those of rows in several stages, between
-    /// which a core has time to wait for it.
+    /// Whether results stay in the last cache where streams are late as long as it has them at hand: those of rows in several stages.
     stays: bool,
     /// Rows ahead that are fetched into the caches, and the same where it is for others that results go past them: what is read then
     /// comes from memory, too, and stores past the caches wait for those of rows that end within a line.
