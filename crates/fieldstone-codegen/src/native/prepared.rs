@@ -178,8 +178,9 @@ impl Native {
             traffic: Traffic::new(
                 program,
                 (&arguments, &variant.words),
-                (&parts, call.domain),
+                (bytes, call.domain),
                 call.threads,
+                !parts.iter().all(Part::is_panels),
             ),
             unnoted: Outlook::of_small(bytes, call.threads),
             columns: columns(fields, &arguments, &variant.words),

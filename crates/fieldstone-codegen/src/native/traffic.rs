@@ -20,7 +20,6 @@ use fieldstone_stencil::analysis::Access;
 use fieldstone_stencil::ir::Field;
 use fieldstone_stencil::program::Program;
 
-use super::launch::Part;
 use crate::call::FieldArgument;
 use crate::llvm::Cached;
 use crate::llvm::abi::Words;
@@ -349,14 +348,15 @@ impl Traffic {
         }
     }
 
-    /// Of a run of these parts on so many points of its arguments with so many threads, if what it moves is worth a note.
+    /// Of a run that moves so many bytes of its arguments, on so many points with so many threads, if that is worth a note; `by_rows` where
+    /// it stores along memory, not vectors of levels.
     pub fn new(
         program: &Program,
         (arguments, words): (&[FieldArgument], &Words),
-        (parts, domain): (&[Part], [usize; 3]),
+        (bytes, domain): (usize, [usize; 3]),
         threads: usize,
+        by_rows: bool,
     ) -> Option<Traffic> {
-        let bytes = parts.iter().map(Part::bytes).sum();
         let caches = Caches::of(threads);
         let fields = || {
             let both = (program.stencil.fields.iter()).zip(&program.analysis.fields);
@@ -368,7 +368,7 @@ impl Traffic {
             fields().filter_map(move |(number, access)| does(access).then_some(number))
         };
         let word = |number| words.field(number);
-        let avoids_parts = core_caches().streams_are_late() && !parts.iter().all(Part::is_panels);
+        let avoids_parts = by_rows && core_caches().streams_are_late();
         caches.are_worth_a_note_of(bytes).then(|| Traffic {
             bytes: bytes as u64,
             caches,
