@@ -8,11 +8,11 @@ use fieldstone_device::{DeviceError, Pool, Scratch, core_caches, shared_cache};
 use fieldstone_stencil::schedule::{Nest, RowNest};
 use fieldstone_stencil::{Axis, Extent, ir::Order};
 
-use super::traffic::Outlook;
+use super::ledger::Outlook;
+use super::results::{Results, Way};
 use super::{KernelFunction, Variant};
 use crate::cost::{Cost, worthwhile};
 use crate::llvm::abi::{OwnWords, Words};
-use crate::llvm::ahead::reads_own_rows;
 use crate::llvm::{Cached, Kernel};
 use crate::tile::{LINE, Lines, Tiles};
 
@@ -56,31 +56,40 @@ pub(super) struct Step {
     threads: usize,
     /// Nanoseconds it takes on one thread, if that is known.
     work: f64,
-    /// Whether results are stored past the caches, and whether they may be where it is better for others.
-    streams: bool,
-    may_stream: bool,
-    /// How much of results that nobody reads the caches have to have left for them to stay there.
-    keeps: Cached,
+    /// What becomes of its results.
+    results: Results,
     /// Whether points of a row are vectors of levels.
     panels: bool,
-    /// Whether rows run along K and read others: they take longer with stores past the caches as long as the last one has what they read.
-    is_crowded: bool,
-    /// Whether results stay in the last cache where streams are late as long as it has them at hand: those of rows in several stages.
-    stays: bool,
-    /// Rows ahead that are fetched into the caches, and the same where it is for others that results go past them: what is read then
-    /// comes from memory, too, and stores past the caches wait for those of rows that end within a line.
-    ahead: usize,
-    ahead_for_others: usize,
-    /// Whether as many are fetched for others where the last cache still has what is read.
-    fetches_far: bool,
-    /// How much the caches have to have for rows not to be fetched; `None` where they always are.
-    unless: Option<Cached>,
+    /// What is fetched into the caches.
+    ahead: Ahead,
     /// Whether the next level of a sweep is fetched into the first-level cache.
     next: bool,
     /// Bytes of the fields that it reads or writes.
     bytes: usize,
     /// Bytes of scratch memory for each thread.
     scratch: usize,
+}
+
+/// Rows ahead that are fetched into the caches.
+struct Ahead {
+    usual: usize,
+    /// The same where it is for others that results go past the caches: what is read then comes from memory, too, and stores past the
+    /// caches wait for those of rows that end within a line.
+    for_others: usize,
+    /// Whether that is so where the last cache still has what is read.
+    even_cached: bool,
+    /// How much the caches have to have for rows not to be fetched; `None` where they always are.
+    unless: Option<Cached>,
+}
+
+impl Ahead {
+    fn rows(&self, way: Way, cached: Cached) -> usize {
+        match way.for_others && (way.lost || self.even_cached) {
+            true => self.for_others,
+            false if self.unless.is_some_and(|enough| cached >= enough) => 0,
+            false => self.usual,
+        }
+    }
 }
 
 /// The points of a kernel.
@@ -172,17 +181,16 @@ impl Code<'_> {
             Lines::ALL
                 .map(|lines| Tiles::of_rows(nest, &kernel.scratch, computed, threads, lines, near))
         });
-        step.panels = nest.roles.are_panels();
-        step.fetches_far |= step.panels;
-        step.is_crowded = nest.roles.vector == Axis::K && !reads_own_rows(nest);
-        step.stays = core_caches().streams_are_late() && nest.stages.len() > 1 && !step.panels;
-        step.keeps = self.kernel.keeps(nest.roles, core_caches());
         let (scratch, threads) = (&self.kernel.scratch, step.threads);
-        if step.panels || !step.streams {
+        let (moved, shared) = (points.moved, shared_cache(threads));
+        step.panels = nest.roles.are_panels();
+        step.ahead.even_cached |= step.panels;
+        step.results = Results::of_rows(self.kernel, nest, (moved, shared), core_caches());
+        if step.panels || !step.results.always_pass {
             step.tiles_for_memory = Lines::ALL
                 .map(|lines| Tiles::of_rows(nest, scratch, computed, threads, lines, false));
         }
-        let from_memory = (self.kernel).fills(points.moved, shared_cache(step.threads));
+        let from_memory = self.kernel.fills(moved, shared);
         step.rows = Lines::ALL.map(|lines| {
             let (tiles, scratch) = (step.tiles[lines as usize], &self.kernel.scratch);
             tiles.rows_of_vector(nest.roles, scratch, self.kernel.moved, (lines, from_memory))
@@ -199,7 +207,7 @@ impl Code<'_> {
         let work = self.cost.nanoseconds(points.costly);
         let threads = worthwhile(work, threads);
         let caches = shared_cache(threads);
-        let ahead = (self.kernel).fetched_ahead(points.moved, points.domain, caches);
+        let fetch = self.kernel.fetch;
         let tiles = tiles(self.kernel, threads);
         Step {
             function: self.function,
@@ -212,16 +220,14 @@ impl Code<'_> {
                 true => f64::INFINITY,
                 false => work,
             },
-            streams: self.kernel.streams(points.moved, caches),
-            may_stream: self.kernel.may_stream(),
-            keeps: Cached::Most,
+            results: Results::of_columns(self.kernel, points.moved, caches),
             panels: false,
-            is_crowded: false,
-            stays: false,
-            ahead,
-            unless: self.kernel.fetch.unless,
-            ahead_for_others: self.kernel.fetch.far(points.domain),
-            fetches_far: !core_caches().streams_are_late(),
+            ahead: Ahead {
+                usual: (self.kernel).fetched_ahead(points.moved, points.domain, caches),
+                for_others: fetch.far(points.domain),
+                even_cached: !core_caches().streams_are_late(),
+                unless: fetch.unless,
+            },
             next: self.kernel.fetches_next(points.moved, caches),
             bytes: self.kernel.moved.saturating_mul(points.moved),
             scratch: self.kernel.scratch.total(points.domain[2]),
@@ -311,13 +317,9 @@ impl Step {
         outlook: Outlook,
         lines: Lines,
     ) -> Result<(), DeviceError> {
-        let is_gone = |left: Cached| self.may_stream && left < self.keeps;
-        let for_memory = is_gone(outlook.left.all);
-        let stays = self.is_crowded || (self.stays && outlook.left.all == Cached::Near);
-        let is_far = is_gone(outlook.left.near) && !stays;
-        let for_others = !self.streams && (for_memory || is_far);
+        let way = self.results.way(outlook.left);
         // What a run has moved itself leaves some of it in the caches.
-        let from_memory = for_memory && (!self.panels || outlook.cached == Cached::Little);
+        let from_memory = way.lost && (!self.panels || outlook.cached == Cached::Little);
         let tiles = match from_memory {
             true => &self.tiles_for_memory[lines as usize],
             false => &self.tiles[lines as usize],
@@ -328,15 +330,10 @@ impl Step {
             words[Words::TILE + axis] = tiles.size[axis] as u64;
             words[Words::COUNT + axis] = tiles.count[axis] as u64;
         }
-        words[Words::STREAM] = u64::from(self.streams || for_others);
-        let cached = (self.unless).is_some_and(|enough| outlook.cached >= enough);
-        words[Words::AHEAD] = match for_others && (for_memory || self.fetches_far) {
-            true => self.ahead_for_others as u64,
-            false if cached => 0,
-            false => self.ahead as u64,
-        };
-        words[Words::NEXT] = u64::from(self.next || for_others);
-        words[Words::ROWS] = match for_others && from_memory {
+        words[Words::STREAM] = u64::from(way.past);
+        words[Words::AHEAD] = self.ahead.rows(way, outlook.cached) as u64;
+        words[Words::NEXT] = u64::from(self.next || way.for_others);
+        words[Words::ROWS] = match way.for_others && from_memory {
             true => 1,
             false => self.rows[lines as usize] as u64,
         };

@@ -2,8 +2,10 @@
 
 mod code;
 mod launch;
+mod ledger;
 mod memory;
 mod prepared;
+mod results;
 mod traffic;
 mod tuning;
 
@@ -15,8 +17,8 @@ use fieldstone_stencil::program::Program;
 use fieldstone_stencil::schedule::Neighbours;
 
 pub(crate) use self::launch::{extended, levels_of};
+pub use self::ledger::note_move;
 pub use self::prepared::Prepared;
-pub use self::traffic::note_move;
 pub use crate::arguments::{contiguous_along, near_along};
 use crate::cache::Cache;
 use crate::call::Call;

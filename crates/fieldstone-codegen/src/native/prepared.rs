@@ -9,7 +9,8 @@ use fieldstone_stencil::Axis;
 use fieldstone_stencil::ir::Field;
 
 use super::launch::Part;
-use super::traffic::{Left, Outlook, Traffic};
+use super::ledger::{self, Left, Outlook};
+use super::traffic::Traffic;
 use super::{Compilation, Domains, Native, Variant};
 use crate::arguments::contiguous_along;
 use crate::call::{Call, FieldArgument, ScalarArgument};
@@ -205,7 +206,10 @@ impl Native {
         (run.template).write(&mut words, pointers, starts, scalars);
         words[Words::FAILURE] = failure.as_ptr() as u64;
         let lines = run.lines(&words);
-        let noted = run.traffic.as_ref().map(|traffic| traffic.note(&words));
+        let noted = run
+            .traffic
+            .as_ref()
+            .map(|traffic| ledger::note(traffic, &words));
         let (outlook, running) = noted.unzip();
         let mut outlook = outlook.unwrap_or(run.unnoted);
         // What one part writes another one may read.
