@@ -9,7 +9,7 @@
 //! What does not fit the caches is written past them, by the first two.
 
 use crate::loops::Nest;
-use crate::share::{Source, Target, streams};
+use crate::share::{Source, Target, Work};
 use crate::transposition::Transposition;
 use crate::{Allocation, Spec, StorageError, View, elements, rows};
 
@@ -84,14 +84,20 @@ unsafe fn copy_apart(source: &View, target: &View, threads: usize) {
         target.strides(),
         target.itemsize(),
     );
-    let past_caches = streams(nest.touched(), threads);
+    let past_caches = |work: Work| work.streams(nest.touched(), threads);
     // SAFETY: as the caller says.
-    unsafe { follow(&nest, source, target, threads, past_caches) };
+    unsafe { follow(&nest, source, target, threads, &past_caches) };
 }
 
 /// # Safety
 /// As for [`copy_apart`]; the nest is that of these views.
-unsafe fn follow(nest: &Nest, source: &View, target: &View, threads: usize, past_caches: bool) {
+unsafe fn follow(
+    nest: &Nest,
+    source: &View,
+    target: &View,
+    threads: usize,
+    past_caches: &dyn Fn(Work) -> bool,
+) {
     let from = source.pointer().wrapping_offset(nest.source);
     let to = target.pointer().wrapping_offset(nest.target);
     let unit = nest.itemsize as isize;
@@ -104,8 +110,10 @@ unsafe fn follow(nest: &Nest, source: &View, target: &View, threads: usize, past
     // SAFETY: as the caller says; the nest visits elements of the views only.
     unsafe {
         match planes {
-            _ if contiguous => rows::copy(nest, from, to, threads, past_caches),
-            Some(planes) if past_caches && planes.is_dense() => planes.copy_past(from, to, threads),
+            _ if contiguous => rows::copy(nest, from, to, threads, past_caches(Work::Rows)),
+            Some(planes) if planes.is_dense() && past_caches(Work::Planes) => {
+                planes.copy_past(from, to, threads);
+            }
             Some(planes) => planes.copy(from, to, threads),
             None => elements::copy(nest, from, to, threads),
         }
@@ -203,7 +211,7 @@ mod tests {
         let strides = (source.strides(), target.strides());
         let nest = Nest::new(source.shape(), strides.0, strides.1, source.itemsize());
         // SAFETY: both views own their memory.
-        unsafe { follow(&nest, source, target, threads, past_caches) };
+        unsafe { follow(&nest, source, target, threads, &|_| past_caches) };
         for (from, to) in elements(source).into_iter().zip(elements(target)) {
             let place = to.as_ptr().addr() - buffer.pointer().addr();
             expected[place..][..from.len()].copy_from_slice(from);

@@ -2,7 +2,7 @@
 
 use crate::copy::check_target;
 use crate::loops::Nest;
-use crate::share::{Source, Target, streams};
+use crate::share::{Source, Target, Work};
 use crate::{StorageError, View, elements, rows};
 
 /// Sets all elements of `target` to the bytes of `element`, with at most `threads` threads.
@@ -25,7 +25,7 @@ pub unsafe fn fill(target: &View, element: &[u8], threads: usize) -> Result<(), 
     }
     let still = vec![0; target.ndim()];
     let nest = Nest::new(target.shape(), &still, target.strides(), target.itemsize());
-    let past_caches = streams(nest.touched(), threads);
+    let past_caches = Work::Fill.streams(nest.touched(), threads);
     let to = Target(target.pointer().wrapping_offset(nest.target));
     // SAFETY: as the caller says; the source is the element, from which a nest with strides of zero never goes away.
     unsafe {

@@ -1,6 +1,6 @@
 //! How threads share a copy or a fill: the addresses they all know, and the tasks each takes.
 
-use fieldstone_device::{Pool, shared_cache};
+use fieldstone_device::{CoreCaches, Pool, core_caches, shared_cache};
 
 /// A thread is worth its while from this many bytes on.
 const WORTH_A_THREAD: usize = 64 << 10;
@@ -40,10 +40,33 @@ impl Target {
     }
 }
 
-/// Whether a target should be written past the caches: it and its source, `bytes` together, leave nothing of them to others, and it
-/// would only be read into them to be overwritten.
-pub(crate) fn streams(bytes: usize, threads: usize) -> bool {
-    bytes >= shared_cache(threads)
+/// What moves bytes.
+#[derive(Clone, Copy)]
+pub(crate) enum Work {
+    /// A copy of rows that are contiguous on both sides.
+    Rows,
+    /// One of planes whose rows become columns.
+    Planes,
+    Fill,
+}
+
+impl Work {
+    /// Whether a target should be written past the caches: it and its source, `bytes` together, leave nothing of them to others, and it
+    /// would only be read into them to be overwritten.
+    pub fn streams(self, bytes: usize, threads: usize) -> bool {
+        bytes >= self.least(shared_cache(threads), core_caches())
+    }
+
+    /// Bytes from which on that is so.
+    fn least(self, shared: usize, caches: CoreCaches) -> usize {
+        match self {
+            _ if !caches.streams_are_late() => shared,
+            // To leave more in the last cache takes longer than to write it past that and to read it back.
+            Work::Rows => shared / 2,
+            Work::Planes => shared / 8 * 3,
+            Work::Fill => shared / 3,
+        }
+    }
 }
 
 /// How many of so many threads are worth their while for so many bytes.
@@ -69,4 +92,25 @@ pub(crate) fn share(
     }
     let grain = AT_A_TIME / (bytes / tasks.max(1)).max(1);
     Pool::global().run_balanced(tasks, threads, grain, &body);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_past_the_last_cache_is_as_large_or_less_where_streams_are_late() {
+        let late = CoreCaches {
+            short_rows_are_late: true,
+            ..CoreCaches::default()
+        };
+        for (caches, expected) in [(CoreCaches::default(), [48; 3]), (late, [24, 18, 16])] {
+            let all = [Work::Rows, Work::Planes, Work::Fill];
+            assert_eq!(
+                all.map(|work| work.least(48, caches)),
+                expected,
+                "{caches:?}"
+            );
+        }
+    }
 }
