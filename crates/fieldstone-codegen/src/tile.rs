@@ -72,6 +72,8 @@ pub struct Scratch {
     pub columns: Option<usize>,
     /// Whether the first-level cache has room for what is fetched for the next such row.
     pub soon: bool,
+    /// Whether tiles of such rows that come from memory have two lines of each column, if that is long.
+    pub pairs: bool,
     /// Bytes of the second-level cache that are left to the fields of such rows.
     pub left: usize,
     /// Points of the rows of a tile, at most, of a nest without scratch that reads other rows along the block axis than the one

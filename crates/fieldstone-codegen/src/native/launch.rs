@@ -58,8 +58,9 @@ pub(super) struct Step {
     work: f64,
     /// What becomes of its results.
     results: Results,
-    /// Whether points of a row are vectors of levels.
+    /// Whether points of a row are vectors of levels, and whether tiles then have two lines of each column from memory.
     panels: bool,
+    pairs: bool,
     /// What is fetched into the caches.
     ahead: Ahead,
     /// Whether the next level of a sweep is fetched into the first-level cache.
@@ -184,6 +185,7 @@ impl Code<'_> {
         let (scratch, threads) = (&self.kernel.scratch, step.threads);
         let (moved, shared) = (points.moved, shared_cache(threads));
         step.panels = nest.roles.are_panels();
+        step.pairs = scratch.pairs;
         step.ahead.even_cached |= step.panels;
         step.results = Results::of_rows(self.kernel, nest, (moved, shared), core_caches());
         if step.panels || !step.results.always_pass {
@@ -222,6 +224,7 @@ impl Code<'_> {
             },
             results: Results::of_columns(self.kernel, points.moved, caches),
             panels: false,
+            pairs: false,
             ahead: Ahead {
                 usual: (self.kernel).fetched_ahead(points.moved, points.domain, caches),
                 for_others: fetch.far(points.domain),
@@ -320,7 +323,7 @@ impl Step {
         let way = self.results.way(outlook.left);
         // What a run has moved itself leaves some of it in the caches.
         let from_memory = way.lost && (!self.panels || outlook.cached == Cached::Little);
-        let tiles = match from_memory {
+        let tiles = match from_memory && (!self.pairs || outlook.left.all <= Cached::Some) {
             true => &self.tiles_for_memory[lines as usize],
             false => &self.tiles[lines as usize],
         };

@@ -32,6 +32,9 @@ const LONG: usize = 2048;
 /// Lines of such a column that a tile has where it has one of others: that of a page of its own is found anew for each tile.
 const LINES_OF_LONG: usize = 4;
 
+/// Lines of a column from which on a tile has two of each where these come late from memory: the processor brings them in pairs.
+const LINES_IN_PAIRS: usize = 10;
+
 /// Bytes between lines that have their places in the same eighth of a first-level cache.
 const ALIAS: usize = 512;
 
@@ -116,6 +119,11 @@ impl Tiles {
                     (None, _) | (_, Lines::Shared) => levels,
                     (Some(line), _) if blocks.div_ceil(line) * LINE >= LONG => {
                         levels.min(line * LINES_OF_LONG)
+                    }
+                    (Some(line), _)
+                        if scratch.pairs && !near && blocks.div_ceil(line) >= LINES_IN_PAIRS =>
+                    {
+                        levels.min(line * 2)
                     }
                     // One line leaves most of the cache to a row.
                     (Some(line), _) => line,
@@ -311,6 +319,30 @@ mod tests {
         assert_eq!(points(&full, 72, true), 64);
         assert_eq!(points(&full, 72, false), 32, "rows from memory");
     }
+
+    #[test]
+    fn tiles_from_memory_have_two_lines_of_long_columns_where_these_come_late() {
+        let (nest, scratch) = panels();
+        let levels = |pairs: bool, levels: usize, lines: Lines, near: bool| {
+            let scratch = Scratch {
+                pairs,
+                ..scratch.clone()
+            };
+            Tiles::of_rows(&nest, &scratch, [240, 128, levels], 2, lines, near).size[2]
+        };
+        assert_eq!(
+            [64, 72, 80, 88, 128].map(|all| levels(true, all, Lines::Apart, false)),
+            [8, 8, 16, 16, 16]
+        );
+        assert_eq!(levels(true, 80, Lines::Apart, true), 8, "from the caches");
+        assert_eq!(levels(false, 80, Lines::Apart, false), 8);
+        assert_eq!(
+            levels(true, 80, Lines::Shared, false),
+            40,
+            "no lines of their own"
+        );
+    }
+
     #[test]
     fn tiles_have_so_few_columns_that_the_second_level_cache_keeps_all_their_lines() {
         let (nest, scratch) = panels();
