@@ -63,8 +63,7 @@ impl Work {
             _ if !caches.streams_are_late() => shared,
             // To leave more in the last cache takes longer than to write it past that and to read it back.
             Work::Rows => shared / 2,
-            Work::Planes => shared / 8 * 3,
-            Work::Fill => shared / 3,
+            Work::Planes | Work::Fill => shared / 3,
         }
     }
 }
@@ -104,7 +103,7 @@ mod tests {
             short_rows_are_late: true,
             ..CoreCaches::default()
         };
-        for (caches, expected) in [(CoreCaches::default(), [48; 3]), (late, [24, 18, 16])] {
+        for (caches, expected) in [(CoreCaches::default(), [48; 3]), (late, [24, 16, 16])] {
             let all = [Work::Rows, Work::Planes, Work::Fill];
             assert_eq!(
                 all.map(|work| work.least(48, caches)),
