@@ -61,7 +61,7 @@ impl Work {
     fn least(self, shared: usize, caches: CoreCaches) -> usize {
         match self {
             _ if !caches.streams_are_late() => shared,
-            // To leave more in the last cache takes longer than to write it past that and to read it back.
+            // There more takes longer to write to the last cache, and mostly even if it is read again next.
             Work::Rows => shared / 2,
             Work::Planes | Work::Fill => shared / 3,
         }
