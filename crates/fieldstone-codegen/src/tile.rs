@@ -72,7 +72,7 @@ pub struct Scratch {
     pub columns: Option<usize>,
     /// Whether the first-level cache has room for what is fetched for the next such row.
     pub soon: bool,
-    /// Whether tiles of such rows that come from memory have two lines of each column, if that is long.
+    /// Whether tiles of such rows that come from memory have two lines of each column, if that is long, unless tiles were chosen.
     pub pairs: bool,
     /// Bytes of the second-level cache that are left to the fields of such rows.
     pub left: usize,

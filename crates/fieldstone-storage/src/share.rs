@@ -1,6 +1,6 @@
 //! How threads share a copy or a fill: the addresses they all know, and the tasks each takes.
 
-use fieldstone_device::{CoreCaches, Pool, core_caches, shared_cache};
+use fieldstone_device::{CoreCaches, Pool, core_caches, near_caches, shared_cache};
 
 /// A thread is worth its while from this many bytes on.
 const WORTH_A_THREAD: usize = 64 << 10;
@@ -51,19 +51,18 @@ pub(crate) enum Work {
 }
 
 impl Work {
-    /// Whether a target should be written past the caches: it and its source, `bytes` together, leave nothing of them to others, and it
-    /// would only be read into them to be overwritten.
+    /// Whether a target should be written past the caches, into which it would only be read to be overwritten: it and its source, `bytes`
+    /// together, leave nothing of them to others, or it takes longer to write them to the last one.
     pub fn streams(self, bytes: usize, threads: usize) -> bool {
-        bytes >= self.least(shared_cache(threads), core_caches())
+        bytes >= self.least(shared_cache(threads), near_caches(threads), core_caches())
     }
 
-    /// Bytes from which on that is so.
-    fn least(self, shared: usize, caches: CoreCaches) -> usize {
+    /// Bytes from which on that is so, with shared caches of so many bytes, and near ones.
+    fn least(self, shared: usize, near: usize, caches: CoreCaches) -> usize {
         match self {
             _ if !caches.streams_are_late() => shared,
-            // There more takes longer to write to the last cache, and mostly even if it is read again next.
-            Work::Rows => shared / 2,
-            Work::Planes | Work::Fill => shared / 3,
+            Work::Rows => near.max(shared / 2),
+            Work::Planes | Work::Fill => near.max(shared / 3),
         }
     }
 }
@@ -103,13 +102,14 @@ mod tests {
             short_rows_are_late: true,
             ..CoreCaches::default()
         };
-        for (caches, expected) in [(CoreCaches::default(), [48; 3]), (late, [24, 16, 16])] {
+        for (near, caches, expected) in [
+            (2, CoreCaches::default(), [48; 3]),
+            (2, late, [24, 16, 16]),
+            (20, late, [24, 20, 20]),
+        ] {
             let all = [Work::Rows, Work::Planes, Work::Fill];
-            assert_eq!(
-                all.map(|work| work.least(48, caches)),
-                expected,
-                "{caches:?}"
-            );
+            let least = all.map(|work| work.least(48, near, caches));
+            assert_eq!(least, expected, "{near} {caches:?}");
         }
     }
 }

@@ -77,7 +77,7 @@ impl Scratch {
             line: chosen.is_none().then_some(line),
             columns: is_far.then(|| target.caches.second / 4 * 3 / bytes_read(stencil, nest)),
             soon: is_far && !target.caches.waits_for_few && !fill(short),
-            pairs: target.caches.streams_are_late() && !fill(2 * short),
+            pairs: !is_chosen && target.caches.streams_are_late() && !fill(2 * short),
             left: target.caches.second - budget,
             slide: choices.tile(nest.roles.slide),
             block: Some(levels),

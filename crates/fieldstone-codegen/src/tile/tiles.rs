@@ -32,7 +32,7 @@ const LONG: usize = 2048;
 /// Lines of such a column that a tile has where it has one of others: that of a page of its own is found anew for each tile.
 const LINES_OF_LONG: usize = 4;
 
-/// Lines of a column from which on a tile has two of each where these come late from memory: the processor brings them in pairs.
+/// Lines of a column from which on a tile has two of each where what comes from memory is late.
 const LINES_IN_PAIRS: usize = 10;
 
 /// Bytes between lines that have their places in the same eighth of a first-level cache.
