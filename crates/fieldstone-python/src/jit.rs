@@ -41,7 +41,10 @@ impl Llvmlite {
             return Self::ask(py);
         };
         let key = Key::new(
-            &["processor and code model", env!("CARGO_PKG_VERSION")],
+            &[
+                "processor, passes and code model",
+                env!("CARGO_PKG_VERSION"),
+            ],
             &[&identity],
         );
         if let Some(known) = cache.noted(&key).and_then(|text| Self::from_text(&text)) {

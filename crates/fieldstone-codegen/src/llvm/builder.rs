@@ -6,7 +6,8 @@ use std::fmt::{Display, Write};
 use crate::target::Target;
 
 use super::function::Function;
-use super::numbering::Numbering;
+use super::nesting::Nesting;
+use super::numbering::{self, Numbering};
 use super::types::Lanes;
 
 /// A vector of which nothing is asked.
@@ -39,7 +40,9 @@ pub(super) struct Rare {
 
 /// Writes instructions into the current block of a function.
 pub(super) struct Builder {
-    text: String,
+    text: Nesting,
+    /// Whether values that could stand in front of a loop do.
+    moves_out: bool,
     next: usize,
     block: String,
     known: Numbering,
@@ -56,7 +59,8 @@ pub(super) struct Builder {
 impl Builder {
     pub fn new() -> Builder {
         Builder {
-            text: String::from("entry:\n"),
+            text: Nesting::new("entry:\n"),
+            moves_out: true,
             next: 0,
             block: String::from("entry"),
             known: Numbering::default(),
@@ -75,6 +79,15 @@ impl Builder {
         }
     }
 
+    /// A function for a thread of an accelerator, which has to do with few registers: all passes of LLVM follow, which have their own
+    /// mind of what stands in front of a loop.
+    pub fn of_thread() -> Builder {
+        Builder {
+            moves_out: false,
+            ..Builder::new()
+        }
+    }
+
     /// Keeps in mind which number says which lanes of a mask are filled.
     pub fn note_filled(&mut self, mask: &str, bits: &str) {
         self.filled.insert(mask.to_owned(), bits.to_owned());
@@ -86,7 +99,7 @@ impl Builder {
     }
 
     pub fn finish(self) -> (String, Needs) {
-        (self.text, self.needs)
+        (self.text.finish(), self.needs)
     }
 
     /// Adds a function that this one calls: its first line and what wrote its body.
@@ -103,9 +116,27 @@ impl Builder {
             return name.clone();
         }
         let name = self.fresh("%");
-        let _ = writeln!(self.text, "  {name} = {instruction}");
-        self.known.remember(instruction, &name);
+        if numbering::is_pure(&instruction) {
+            let branches = self.define(&name, &instruction);
+            self.known.remember(branches, instruction, &name);
+        } else {
+            self.text.define(self.text.depth(), &name, &instruction);
+        }
         name
+    }
+
+    /// Defines a value that follows from its operands alone as far out as they are; says how many branches are around it.
+    fn define(&mut self, name: &str, instruction: &str) -> usize {
+        let here = self.text.depth();
+        let depth = match self.moves_out && numbering::is_harmless(instruction) {
+            true => self.text.depth_of_operands(instruction),
+            false => here,
+        };
+        let branches = self.text.define(depth, name, instruction);
+        match depth < here {
+            true => branches,
+            false => self.known.branches(),
+        }
     }
 
     /// The result of a call that follows from its operands alone, if it has been written before.
@@ -115,14 +146,18 @@ impl Builder {
 
     /// The result of such a call.
     pub fn pure_call(&mut self, call: String) -> String {
-        let name = self.value(&call);
-        self.known.remember_pure(call, &name);
+        if let Some(known) = self.known_call(&call) {
+            return known;
+        }
+        let name = self.fresh("%");
+        let branches = self.define(&name, &call);
+        self.known.remember(branches, call, &name);
         name
     }
 
     /// An instruction without a result.
     pub fn effect(&mut self, instruction: impl Display) {
-        let _ = writeln!(self.text, "  {instruction}");
+        self.text.line(format_args!("  {instruction}"));
     }
 
     /// Declares a function and calls it.
@@ -171,8 +206,25 @@ impl Builder {
     }
 
     fn start(&mut self, label: String) {
-        let _ = writeln!(self.text, "{label}:");
+        self.text.line(format_args!("{label}:"));
         self.block = label;
+    }
+
+    /// Begins a loop with its head; returns the block before it.
+    fn begin_loop(&mut self, name: &str) -> String {
+        let before = self.block.clone();
+        self.text.begin(self.known.branches());
+        self.text.note(self.text.depth(), name);
+        self.effect(format_args!("br label %{name}.head"));
+        self.start(format!("{name}.head"));
+        before
+    }
+
+    /// Ends it; what follows is behind it.
+    fn end_loop(&mut self, name: &str) {
+        self.effect(format_args!("br label %{name}.head"));
+        self.text.end();
+        self.start(format!("{name}.exit"));
     }
 
     /// `for (index = from; index < to; index += step) body(index)`.
@@ -184,9 +236,7 @@ impl Builder {
         body: impl FnOnce(&mut Builder, &str),
     ) {
         let name = self.fresh("loop.");
-        let before = self.block.clone();
-        self.effect(format_args!("br label %{name}.head"));
-        self.start(format!("{name}.head"));
+        let before = self.begin_loop(&name);
         self.effect(format_args!(
             "%{name} = phi i64 [ {from}, %{before} ], [ %{name}.next, %{name}.latch ]"
         ));
@@ -201,17 +251,14 @@ impl Builder {
         self.effect(format_args!("br label %{name}.latch"));
         self.start(format!("{name}.latch"));
         self.effect(format_args!("%{name}.next = add nsw i64 %{name}, {step}"));
-        self.effect(format_args!("br label %{name}.head"));
-        self.start(format!("{name}.exit"));
+        self.end_loop(&name);
     }
 
     /// Begins `while (…) {…}` with values that change from round to round, each with its type; returns the loop's name and
     /// those of the values. What follows is evaluated before each round.
     pub fn begin_repeat(&mut self, values: &[(String, String)]) -> (String, Vec<String>) {
         let name = self.fresh("while.");
-        let before = self.block.clone();
-        self.effect(format_args!("br label %{name}.head"));
-        self.start(format!("{name}.head"));
+        let before = self.begin_loop(&name);
         let names = values.iter().enumerate().map(|(n, (kind, first))| {
             let value = format!("%{name}.{n}");
             self.effect(format_args!(
@@ -243,8 +290,7 @@ impl Builder {
                 "%{name}.{n}.next = bitcast {kind} {value} to {kind}"
             ));
         }
-        self.effect(format_args!("br label %{name}.head"));
-        self.start(format!("{name}.exit"));
+        self.end_loop(name);
     }
 
     /// `if (condition) body()`.

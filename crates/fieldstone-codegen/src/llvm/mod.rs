@@ -7,6 +7,7 @@
 //! | `prefetch` | lines that are fetched |
 //! | `builder` | blocks, loops and fresh names |
 //! | `bytes` | eight elements of one byte, with a mask |
+//! | `nesting` | open loops, and how far out a value may stand |
 //! | `numbering` | what is known already, and not written again |
 //! | `types` | LLVM's names of types and constants |
 //! | [`module`](Module) | what is made: text, and kernels |
@@ -54,6 +55,7 @@ mod loops;
 mod masked;
 mod memory;
 mod module;
+mod nesting;
 mod numbering;
 mod past;
 mod pieces;

@@ -5,13 +5,19 @@ use std::collections::HashMap;
 /// Values by the text of their instructions, of the blocks that dominate the current one.
 ///
 /// LLVM would find them, too; but it takes longer to read and drop an instruction than not to write it.
-#[derive(Default)]
 pub(super) struct Numbering {
     values: HashMap<String, String>,
-    /// The instructions in `values`, in the order in which they were written.
-    written: Vec<String>,
-    /// How many there were when each open branch began.
-    branches: Vec<usize>,
+    /// The instructions in `values`: of the function, of the branch that is open in it, and so on.
+    written: Vec<Vec<String>>,
+}
+
+impl Default for Numbering {
+    fn default() -> Numbering {
+        Numbering {
+            values: HashMap::new(),
+            written: vec![Vec::new()],
+        }
+    }
 }
 
 impl Numbering {
@@ -20,35 +26,32 @@ impl Numbering {
         self.values.get(instruction)
     }
 
-    /// Remembers the value of an instruction if it would be the same anywhere else.
-    pub fn remember(&mut self, instruction: String, value: &str) {
-        if is_pure(&instruction) {
-            self.remember_pure(instruction, value);
-        }
+    /// How many branches are open.
+    pub fn branches(&self) -> usize {
+        self.written.len() - 1
     }
 
-    /// Remembers the value of an instruction that would be the same anywhere else.
-    pub fn remember_pure(&mut self, instruction: String, value: &str) {
-        self.written.push(instruction.clone());
+    /// Remembers the value of an instruction that would be the same anywhere else, and stands in so many branches.
+    pub fn remember(&mut self, branches: usize, instruction: String, value: &str) {
+        self.written[branches].push(instruction.clone());
         self.values.insert(instruction, value.to_owned());
     }
 
     /// Begins what may not run, or runs again.
     pub fn begin_branch(&mut self) {
-        self.branches.push(self.written.len());
+        self.written.push(Vec::new());
     }
 
-    /// Ends it: forgets what was computed since.
+    /// Ends it: forgets what was computed in it.
     pub fn end_branch(&mut self) {
-        let begin = self.branches.pop().expect("a branch is open");
-        for instruction in self.written.drain(begin..) {
+        for instruction in self.written.pop().expect("a branch is open") {
             self.values.remove(&instruction);
         }
     }
 }
 
 /// Whether an instruction depends on nothing but its operands.
-fn is_pure(instruction: &str) -> bool {
+pub(super) fn is_pure(instruction: &str) -> bool {
     let (operation, _) = instruction.split_once(' ').unwrap_or_default();
     match operation {
         "add" | "sub" | "mul" | "and" | "or" | "xor" | "shl" | "lshr" | "ashr" => true,
@@ -61,4 +64,13 @@ fn is_pure(instruction: &str) -> bool {
                 || instruction.starts_with("call i64 @llvm.smax.i64(")
         }
     }
+}
+
+/// Whether an instruction that depends on nothing but its operands may run where its result is not needed: it does not divide by what may
+/// be zero.
+pub(super) fn is_harmless(instruction: &str) -> bool {
+    let (operation, operands) = instruction.split_once(' ').unwrap_or_default();
+    let divides = matches!(operation, "udiv" | "urem" | "sdiv" | "srem");
+    let divisor = operands.rsplit(' ').next().unwrap_or_default();
+    !divides || divisor.parse::<u64>().is_ok_and(|divisor| divisor > 0)
 }

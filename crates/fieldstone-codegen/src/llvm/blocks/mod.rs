@@ -206,7 +206,7 @@ fn kernel(
     block: &Block<'_>,
     nest: Nest<'_>,
 ) -> Needs {
-    let mut builder = Builder::new();
+    let mut builder = Builder::of_thread();
     let b = &mut builder;
     block.machine.begin(b);
     let windows = match nest {
