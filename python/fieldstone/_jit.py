@@ -18,15 +18,11 @@ from typing import Any, cast
 import llvmlite
 import llvmlite.binding as llvm
 
+from fieldstone._processor import PASSES
+
 # For what is loaded. Threads that compile share nothing: each has a context of its own.
 _lock = threading.RLock()
 _library_numbers = itertools.count()
-
-# The passes for processors. Loops are vectorised and blocked when the text is written; nothing stands in it
-# twice, and nothing in a loop that could stand before it. What is left are the tests of loops, which belong to their
-# ends, and the shape of single instructions. All that LLVM does for single functions takes five times as long, and code
-# is no faster for it.
-PASSES = ("loop_rotate", "instruction_combine")
 
 
 def _forget_threads() -> None:
@@ -109,7 +105,7 @@ def _optimise(module: Any, machine: Any, passes: Callable[[Any], Any]) -> None:
         _at_once("LLVMPY_RunNewFunctionPassManager")(manager, function, builder)
 
 
-def _few(_: Any) -> Any:
+def _passes_of_processor(_: Any) -> Any:
     """Return a manager of `PASSES`."""
     manager = llvm.create_new_function_pass_manager()
     for name in PASSES:
@@ -117,12 +113,12 @@ def _few(_: Any) -> Any:
     return manager
 
 
-def _usual(builder: Any) -> Any:
-    """Return a manager of what LLVM does for single functions by itself, which is for accelerators."""
+def _passes_of_accelerator(builder: Any) -> Any:
+    """Return a manager of all that LLVM does for single functions."""
     return builder.getFunctionPassManager()
 
 
-def _emitted(text: str, machine: Any, as_object: bool, passes: Callable[[Any], Any] = _few) -> bytes:
+def _emitted(text: str, machine: Any, as_object: bool, passes: Callable[[Any], Any] = _passes_of_processor) -> bytes:
     with _optimised(text, machine, passes) as module, llvm.ffi.OutputString() as problem:
         buffer = _at_once("LLVMPY_TargetMachineEmitToMemory")(machine, module, int(as_object), problem)
         if not buffer:
@@ -190,7 +186,7 @@ def compile_for(text: str, triple: str, cpu: str, features: str) -> bytes:
             f"which the backend 'gpu' needs; install llvmlite from PyPI, or one that has it ({error})"
         ) from error
     machine = target.create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic")
-    return _emitted(text, machine, as_object=not triple.startswith("nvptx"), passes=_usual)
+    return _emitted(text, machine, as_object=not triple.startswith("nvptx"), passes=_passes_of_accelerator)
 
 
 def load(objects: list[bytes], names: list[str], symbols: Iterable[tuple[str, int]]) -> tuple[list[int], object]:

@@ -41,10 +41,7 @@ impl Llvmlite {
             return Self::ask(py);
         };
         let key = Key::new(
-            &[
-                "processor, passes and code model",
-                env!("CARGO_PKG_VERSION"),
-            ],
+            &["processor and code model", env!("CARGO_PKG_VERSION")],
             &[&identity],
         );
         if let Some(known) = cache.noted(&key).and_then(|text| Self::from_text(&text)) {

@@ -79,8 +79,8 @@ impl Builder {
         }
     }
 
-    /// A function for a thread of an accelerator, which has to do with few registers: all passes of LLVM follow, which have their own
-    /// mind of what stands in front of a loop.
+    /// A function for a thread of an accelerator, which has to do with few registers: all passes of LLVM follow, which decide for
+    /// themselves what stands in front of a loop.
     pub fn of_thread() -> Builder {
         Builder {
             moves_out: false,
@@ -112,30 +112,9 @@ impl Builder {
     /// An instruction with a result; returns the result's name, which is an earlier one if that holds the same.
     pub fn value(&mut self, instruction: impl Display) -> String {
         let instruction = instruction.to_string();
-        if let Some(name) = self.known.value(&instruction) {
-            return name.clone();
-        }
-        let name = self.fresh("%");
-        if numbering::is_pure(&instruction) {
-            let branches = self.define(&name, &instruction);
-            self.known.remember(branches, instruction, &name);
-        } else {
-            self.text.define(self.text.depth(), &name, &instruction);
-        }
-        name
-    }
-
-    /// Defines a value that follows from its operands alone as far out as they are; says how many branches are around it.
-    fn define(&mut self, name: &str, instruction: &str) -> usize {
-        let here = self.text.depth();
-        let depth = match self.moves_out && numbering::is_harmless(instruction) {
-            true => self.text.depth_of_operands(instruction),
-            false => here,
-        };
-        let branches = self.text.define(depth, name, instruction);
-        match depth < here {
-            true => branches,
-            false => self.known.branches(),
+        match numbering::is_pure(&instruction) {
+            true => self.pure(instruction),
+            false => self.define(self.text.depth(), &instruction),
         }
     }
 
@@ -144,14 +123,33 @@ impl Builder {
         self.known.value(call).cloned()
     }
 
-    /// The result of such a call.
+    /// The result of such a call, of a function that returns whatever it is given and has no other effect.
     pub fn pure_call(&mut self, call: String) -> String {
-        if let Some(known) = self.known_call(&call) {
-            return known;
+        self.pure(call)
+    }
+
+    /// A value that follows from its operands alone, as far out as they are.
+    fn pure(&mut self, instruction: String) -> String {
+        if let Some(name) = self.known.value(&instruction) {
+            return name.clone();
         }
+        let here = self.text.depth();
+        let depth = match self.moves_out && numbering::is_harmless(&instruction) {
+            true => self.text.depth_of_operands(&instruction),
+            false => here,
+        };
+        let branches = match depth < here {
+            true => self.text.branches(depth),
+            false => self.known.branches(),
+        };
+        let name = self.define(depth, &instruction);
+        self.known.remember(branches, instruction, &name);
+        name
+    }
+
+    fn define(&mut self, depth: usize, instruction: &str) -> String {
         let name = self.fresh("%");
-        let branches = self.define(&name, &call);
-        self.known.remember(branches, call, &name);
+        self.text.define(depth, &name, instruction);
         name
     }
 
@@ -515,5 +513,54 @@ impl Builder {
             bytes if bytes == "0" => pointer.to_string(),
             bytes => self.value(format_args!("getelementptr i8, ptr {pointer}, i64 {bytes}")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two loops, the second one in a branch, whose bodies write a value of what is outside of both.
+    fn two_loops(mut b: Builder) -> (String, [String; 3]) {
+        let outside = b.value("load i64, ptr %words, align 8");
+        let mut written = Vec::new();
+        b.for_loop("0", "%begin", "1", |b, index| {
+            written.push(b.mul(index, &outside));
+        });
+        b.when("true", |b| {
+            b.for_loop("0", "%end", "1", |b, _| {
+                b.when("false", |b| written.push(b.mul(&outside, "2")));
+                b.when("false", |b| written.push(b.mul(&outside, "2")));
+            });
+        });
+        let again = b.mul(&outside, "2");
+        assert_ne!(written[1], again, "the branch may not run");
+        (b.finish().0, written.try_into().unwrap())
+    }
+
+    #[test]
+    fn a_value_stands_in_front_of_loops_in_the_branch_that_they_are_in() {
+        let (text, [of_index, first, second]) = two_loops(Builder::new());
+        assert_eq!(first, second, "it is known in the whole branch");
+        let line = |found: &str| text.lines().position(|line| line.contains(found)).unwrap();
+        let is_ordered = |lines: &[&str]| lines.is_sorted_by_key(|found| line(found));
+        assert!(is_ordered(&[
+            "loop.v2.body:",
+            &format!("{of_index} ="),
+            "loop.v2.latch:"
+        ]));
+        assert!(is_ordered(&[
+            ".then:",
+            &format!("{first} ="),
+            "loop.v5.head:"
+        ]));
+    }
+
+    #[test]
+    fn values_of_threads_stand_where_they_are_written() {
+        let (text, [_, first, second]) = two_loops(Builder::of_thread());
+        assert_ne!(first, second);
+        let at = |found: &str| text.find(found).unwrap();
+        assert!(at("loop.v5.body:") < at(&format!("{first} =")));
     }
 }

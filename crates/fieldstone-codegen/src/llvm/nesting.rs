@@ -4,8 +4,8 @@ use std::fmt::{Display, Write};
 
 /// Text of a function and of the loops that are open in it, each in the one before.
 ///
-/// A value whose operands are all of outside a loop stands before that loop. LLVM would move it there; but it takes longer to do so
-/// than to read the value where it belongs.
+/// A value whose operands are all from outside a loop stands in front of that loop. LLVM would move it there; but that takes longer than
+/// to read it where it belongs.
 pub(super) struct Nesting {
     open: Vec<Open>,
     /// By the number in a value's name: how many loops are around it.
@@ -17,15 +17,17 @@ pub(super) struct Nesting {
 struct Open {
     /// Up to where the loop in it begins.
     text: String,
-    /// How many branches of the function were open there.
+    /// How many branches of the function are open there.
     branches: usize,
+    /// The numbers of its own values begin here.
+    first: usize,
 }
 
 impl Nesting {
     pub fn new(text: &str) -> Nesting {
         let function = Open {
             text: text.to_owned(),
-            branches: 0,
+            ..Open::default()
         };
         Nesting {
             open: vec![function],
@@ -41,12 +43,19 @@ impl Nesting {
     /// Begins a loop, where so many branches are open.
     pub fn begin(&mut self, branches: usize) {
         self.innermost().branches = branches;
-        self.open.push(Open::default());
+        self.open.push(Open {
+            first: self.depths.len(),
+            ..Open::default()
+        });
     }
 
-    /// Ends the innermost loop.
+    /// Ends the innermost loop: what it left behind is a value of where it stands.
     pub fn end(&mut self) {
         let inner = self.open.pop().expect("a loop is open");
+        let depth = self.depth();
+        for left in &mut self.depths[inner.first..] {
+            *left = depth.min(*left);
+        }
         self.innermost().text.push_str(&inner.text);
     }
 
@@ -61,13 +70,15 @@ impl Nesting {
         let _ = writeln!(self.innermost().text, "{line}");
     }
 
-    /// Defines a value in front of loops, so that so many are around it; says how many branches are.
-    pub fn define(&mut self, depth: usize, name: &str, instruction: &str) -> usize {
-        let open = &mut self.open[depth];
-        let _ = writeln!(open.text, "  {name} = {instruction}");
-        let branches = open.branches;
+    /// Defines a value in front of the loops in so many.
+    pub fn define(&mut self, depth: usize, name: &str, instruction: &str) {
+        let _ = writeln!(self.open[depth].text, "  {name} = {instruction}");
         self.note(depth, name);
-        branches
+    }
+
+    /// How many branches are open in front of the open loop in so many.
+    pub fn branches(&self, depth: usize) -> usize {
+        self.open[depth].branches
     }
 
     /// Keeps in mind how many loops are around a value.
@@ -83,9 +94,8 @@ impl Nesting {
     /// How many of the open loops are around all operands of an instruction.
     pub fn depth_of_operands(&self, instruction: &str) -> usize {
         let operands = instruction.split('%').skip(1).filter_map(number);
-        let depths = operands.map(|number| self.depths.get(number).copied().unwrap_or(0));
-        // What a loop repeats has a last value, which those behind it may read.
-        depths.max().unwrap_or(0).min(self.depth())
+        let depths = operands.filter_map(|number| self.depths.get(number));
+        depths.copied().max().unwrap_or(0)
     }
 
     /// The text of the function.
@@ -147,11 +157,8 @@ mod tests {
             depths.map(|text| nesting.depth_of_operands(text)),
             [0, 1, 2]
         );
-        assert_eq!(
-            nesting.define(1, "%v4", "mul i64 %loop.v2, %v1"),
-            3,
-            "branches"
-        );
+        nesting.define(1, "%v4", "mul i64 %loop.v2, %v1");
+        assert_eq!(nesting.branches(1), 3);
         nesting.line("while.v3.head:");
         nesting.end();
         let last = nesting.depth_of_operands("add i64 %while.v3.0, 1");

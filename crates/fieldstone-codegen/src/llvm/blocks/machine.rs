@@ -88,11 +88,16 @@ impl Machine {
         }
     }
 
-    /// What stands before everything else in a kernel.
-    pub fn begin(self, b: &mut Builder) {
+    /// A kernel, with what stands before everything else in it.
+    pub fn begin(self) -> Builder {
+        let mut builder = match self {
+            Machine::Host => Builder::new(),
+            Machine::Nvidia | Machine::Amd => Builder::of_thread(),
+        };
         if self == Machine::Amd {
-            b.effect("%words = addrspacecast ptr addrspace(4) %parameter to ptr");
+            builder.effect("%words = addrspacecast ptr addrspace(4) %parameter to ptr");
         }
+        builder
     }
 
     /// Runs `body` for each block that is to be computed, with its numbers along I, J, K.

@@ -32,7 +32,7 @@ use fieldstone_stencil::{Extent, Offset};
 use super::Failure;
 use super::abi::Words;
 use super::ahead::Fetch;
-use super::builder::{Builder, Needs};
+use super::builder::Needs;
 use super::entry::{Context, entry};
 use super::loops::Loops;
 use crate::gpu::Shape;
@@ -206,9 +206,8 @@ fn kernel(
     block: &Block<'_>,
     nest: Nest<'_>,
 ) -> Needs {
-    let mut builder = Builder::of_thread();
+    let mut builder = block.machine.begin();
     let b = &mut builder;
-    block.machine.begin(b);
     let windows = match nest {
         Nest::Rows(_) => None,
         Nest::Columns(nest) => Some((nest, Windows::of(context, b, nest))),

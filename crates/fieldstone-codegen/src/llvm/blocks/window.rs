@@ -1,7 +1,7 @@
 //! Levels of a column that a thread has in registers while it sweeps.
 //!
 //! What a window has is moved one place back with each level, so that every element is loaded once, and one level before it is
-//! needed. Each place is an `alloca`, which LLVM makes registers of.
+//! needed. Each place is an `alloca`, which LLVM makes registers of for an accelerator.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::RangeInclusive;
