@@ -23,8 +23,8 @@ _TELLING = frozenset(
 
 # What LLVM does to code for processors. Loops are vectorised and blocked when the text is written; nothing stands in
 # it twice, and nothing in a loop that could stand in front of it. What is left are the conditions of loops, which are
-# moved to their ends, and the shape of single instructions. All that LLVM does for single functions takes five times as
-# long, and code is no faster for it.
+# moved to their ends, and the shape of single instructions. All that LLVM does for single functions takes four to five
+# times as long, and code is no faster for it.
 PASSES = ("loop_rotate", "instruction_combine")
 
 

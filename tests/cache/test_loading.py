@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from fieldstone import _processor
+
 PROGRAM = """\
 import sys
 import numpy as np
@@ -95,3 +97,9 @@ def test_a_broken_note_on_the_processor_is_made_again(tmp_path):
         assert run(program, directory) == "True"
         assert run(program, directory) == "False"
     assert len(list(directory.glob("*.code"))) == 1
+
+
+def test_other_passes_are_another_processor(monkeypatch):
+    with_all = _processor.identity()
+    monkeypatch.setattr(_processor, "PASSES", _processor.PASSES[:1])
+    assert _processor.identity() != with_all

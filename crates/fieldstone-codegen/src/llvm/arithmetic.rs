@@ -402,7 +402,7 @@ impl Arithmetic<'_> {
             return known;
         }
         *self.b.needs.functions.entry(function).or_default() += 1;
-        self.b.pure_call(call(&arguments))
+        self.b.pure(call(&arguments))
     }
 
     /// The argument of a function, and where nobody sees the result a number of which all have a usual value: all lanes wait for

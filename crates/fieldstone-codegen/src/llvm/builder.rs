@@ -7,7 +7,8 @@ use crate::target::Target;
 
 use super::function::Function;
 use super::nesting::Nesting;
-use super::numbering::{self, Numbering};
+use super::numbering::Numbering;
+use super::purity;
 use super::types::Lanes;
 
 /// A vector of which nothing is asked.
@@ -112,7 +113,7 @@ impl Builder {
     /// An instruction with a result; returns the result's name, which is an earlier one if that holds the same.
     pub fn value(&mut self, instruction: impl Display) -> String {
         let instruction = instruction.to_string();
-        match numbering::is_pure(&instruction) {
+        match purity::is_pure(&instruction) {
             true => self.pure(instruction),
             false => self.define(self.text.depth(), &instruction),
         }
@@ -123,18 +124,14 @@ impl Builder {
         self.known.value(call).cloned()
     }
 
-    /// The result of such a call, of a function that returns whatever it is given and has no other effect.
-    pub fn pure_call(&mut self, call: String) -> String {
-        self.pure(call)
-    }
-
-    /// A value that follows from its operands alone, as far out as they are.
-    fn pure(&mut self, instruction: String) -> String {
+    /// A value that follows from its operands alone, as far out as they are. The functions that it calls return whatever they are given,
+    /// and have no other effect.
+    pub fn pure(&mut self, instruction: String) -> String {
         if let Some(name) = self.known.value(&instruction) {
             return name.clone();
         }
         let here = self.text.depth();
-        let depth = match self.moves_out && numbering::is_harmless(&instruction) {
+        let depth = match self.moves_out && purity::is_harmless(&instruction) {
             true => self.text.depth_of_operands(&instruction),
             false => here,
         };

@@ -8,6 +8,7 @@
 //! | `builder` | blocks, loops and fresh names |
 //! | `bytes` | eight elements of one byte, with a mask |
 //! | `nesting` | open loops, and how far out a value may stand |
+//! | `purity` | what an instruction follows from, and whether it may run where nobody needs its result |
 //! | `numbering` | what is known already, and not written again |
 //! | `types` | LLVM's names of types and constants |
 //! | [`module`](Module) | what is made: text, and kernels |
@@ -62,6 +63,7 @@ mod pieces;
 mod place;
 mod prefetch;
 mod preheader;
+mod purity;
 mod range;
 mod region;
 mod remainder;
